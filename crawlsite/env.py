@@ -1,0 +1,137 @@
+"""Every setting that the environment can change, read once and checked.
+
+Nonsense stops the start with a sentence that names the variable. Nothing else in the project reads `os.environ`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from environs import Env, EnvError, ValidationError, validate
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+#: written by the embedded servers beside their data; one `NAME=value` a line
+RUNNING_SERVERS_FILE = "urls.env"
+
+
+class BadSetting(Exception):
+    """An environment variable has a value that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One field a variable, in lower case; the README's table of settings follows this order."""
+
+    database_url: str
+    redis_url: str
+    state_dir: Path
+    secret_key: str
+    debug: bool
+    host: str
+    port: int
+    public_url: str
+    workers: int
+    web_threads: int
+    demo: bool
+    demo_port: int
+    dns_servers: tuple[tuple[str, int], ...]
+    bank_lease_seconds: float
+    bank_pickup_seconds: float
+    crawl_slice_seconds: float
+    log_level: str
+    log_format: str
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The variables' names, in the order of the fields."""
+        return [field.name.upper() for field in fields(cls)]
+
+
+def read() -> Environment:
+    """Read and check all settings. Raises BadSetting naming the variable that is wrong.
+
+    Addresses that are not set come from the embedded servers' file in STATE_DIR, if these have been started.
+    """
+    try:
+        return _read(Env())
+    except EnvError as error:
+        raise BadSetting(f"{error} See the table of settings in README.md.") from error
+
+
+def _read(env: Env) -> Environment:
+    state_dir = Path(env.str("STATE_DIR", str(BASE_DIR / ".local"))).expanduser().resolve()
+    running = _running_servers(state_dir)
+    positive = validate.Range(min=0, min_inclusive=False)
+    return Environment(
+        database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres")) or running.get("DATABASE_URL", ""),
+        redis_url=env.str("REDIS_URL", "", validate=_url("redis", "rediss", "unix")) or running.get("REDIS_URL", ""),
+        state_dir=state_dir,
+        secret_key=env.str("SECRET_KEY", "") or _kept_secret(state_dir),
+        debug=env.bool("DEBUG", False),
+        host=env.str("HOST", "127.0.0.1"),
+        port=env.int("PORT", 8000, validate=validate.Range(1, 65535)),
+        public_url=env.str("PUBLIC_URL", "", validate=_url("https", "http")).rstrip("/"),
+        workers=env.int("WORKERS", 2, validate=validate.Range(1, 64)),
+        web_threads=env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
+        demo=env.bool("DEMO", True),
+        demo_port=env.int("DEMO_PORT", 8010, validate=validate.Range(1, 65535)),
+        dns_servers=tuple(_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)),
+        bank_lease_seconds=env.float("BANK_LEASE_SECONDS", 60.0, validate=positive),
+        bank_pickup_seconds=env.float("BANK_PICKUP_SECONDS", 120.0, validate=positive),
+        crawl_slice_seconds=env.float("CRAWL_SLICE_SECONDS", 60.0, validate=positive),
+        log_level=env.str("LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])),
+        log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
+    )
+
+
+def _url(*schemes: str) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if value and urlsplit(value).scheme not in schemes:
+            raise ValidationError(f"It must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
+
+    return check
+
+
+def _server(text: str) -> tuple[str, int]:
+    """`192.0.2.1`, `192.0.2.1:5353` or `[2001:db8::1]:53` as address and port."""
+    parts = urlsplit(f"//{text.strip()}")
+    try:
+        address, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise EnvError(f'Environment variable "DNS_SERVERS" invalid: {text!r}: {error}.') from error
+    if not address:
+        raise EnvError(f'Environment variable "DNS_SERVERS" invalid: {text!r} is not address or address:port.')
+    return address, port or 53
+
+
+def _running_servers(state_dir: Path) -> dict[str, str]:
+    try:
+        lines = (state_dir / RUNNING_SERVERS_FILE).read_text().splitlines()
+    except FileNotFoundError:
+        return {}
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def _kept_secret(state_dir: Path) -> str:
+    """The secret key kept in STATE_DIR, made on first use, so that log-ins survive a restart."""
+    path = state_dir / "secret_key"
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        pass
+    state_dir.mkdir(parents=True, exist_ok=True)
+    fresh = state_dir / f"secret_key.{os.getpid()}"
+    fresh.touch(mode=0o600)
+    fresh.write_text(secrets.token_urlsafe(50))
+    try:
+        os.link(fresh, path)  # whoever links first decides; nobody ever reads half a key
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()
+    return path.read_text()

@@ -1,0 +1,117 @@
+"""One settings module for every place; what differs between places comes from the environment (`env.py`)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from crawlsite import env
+from crawlsite.database import database_setting
+from crawlsite.logs import logging_setting
+
+ENVIRONMENT = env.read()
+BASE_DIR = env.BASE_DIR
+STATE_DIR = ENVIRONMENT.state_dir
+
+SECRET_KEY = ENVIRONMENT.secret_key
+DEBUG = ENVIRONMENT.debug
+
+# -- who may ask, and how: PUBLIC_URL is the address operators type -----------------------------------------------
+PUBLIC_URL = ENVIRONMENT.public_url
+_public = urlsplit(PUBLIC_URL)
+BEHIND_HTTPS = _public.scheme == "https"
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *([_public.hostname] if _public.hostname else [])]
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"] if PUBLIC_URL else []
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_HTTPS else None
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_HTTPS
+SECURE_HSTS_SECONDS = 30 * 24 * 3600 if BEHIND_HTTPS else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_rq",
+    "allocation",
+    "dnscache",
+    "crawling",
+    "crawlsite",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "crawlsite.urls"
+WSGI_APPLICATION = "crawlsite.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# CONN_MAX_AGE stays 0: a worker forks for each job, and a connection must not live on both sides of a fork.
+DATABASES = {"default": database_setting(ENVIRONMENT.database_url)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# redis-py 8 gives up reading after 5 s unless told otherwise, which breaks a worker's blocking wait for a job.
+RQ_QUEUES = {
+    name: {
+        "URL": ENVIRONMENT.redis_url,
+        "DEFAULT_TIMEOUT": 15 * 60,
+        "REDIS_CLIENT_KWARGS": {"socket_timeout": None, "socket_connect_timeout": 5},
+    }
+    for name in ("shifts", "chores")
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "static/"
+STATIC_ROOT = STATE_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+LOGGING = logging_setting(level=ENVIRONMENT.log_level, style=ENVIRONMENT.log_format)
+
+# -- our own -------------------------------------------------------------------------------------------------------
+BANK_LEASE_SECONDS = ENVIRONMENT.bank_lease_seconds
+BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
+CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
+DNS_SERVERS = ENVIRONMENT.dns_servers
+DEMO_PORT = ENVIRONMENT.demo_port

@@ -1,0 +1,21 @@
+#!/usr/bin/env python
+"""Run an administrative task: `python manage.py help` lists them."""
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
+    from django.core.management import execute_from_command_line
+
+    from crawlsite.env import BadSetting
+
+    try:
+        execute_from_command_line(sys.argv)
+    except BadSetting as error:
+        sys.exit(f"crawlsite: {error}")
+
+
+if __name__ == "__main__":
+    main()

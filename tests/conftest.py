@@ -1,0 +1,1 @@
+"""Fixtures that every app's tests share."""

@@ -1,0 +1,109 @@
+"""What the bank refuses to do. Doors catch the root, `AllocationError`; the docstring is the message."""
+
+from __future__ import annotations
+
+
+class AllocationError(Exception):
+    """The bank cannot do this as it stands."""
+
+    def __init__(self, **facts: object) -> None:
+        self.facts = facts
+        message = " ".join((self.__doc__ or "").split())
+        tail = ", ".join(f"{name}={value}" for name, value in facts.items())
+        super().__init__(f"{message} ({tail})" if tail else message)
+
+
+class UnknownPool(AllocationError):
+    """There is no such pool."""
+
+
+class UnknownProcess(AllocationError):
+    """There is no such process in the bank; register it first."""
+
+
+class UnknownRequest(AllocationError):
+    """There is no such request."""
+
+
+class UnknownResource(AllocationError):
+    """The pool has no such resource class; name one of those it has."""
+
+
+class BadClasses(AllocationError):
+    """A pool needs at least one resource class, each with a key of its own and a capacity that is not negative."""
+
+
+class BadAmount(AllocationError):
+    """Amounts are whole numbers from 0 up; correct the one named."""
+
+
+class EmptyRequest(AllocationError):
+    """A request asks for at least one unit of something."""
+
+
+class BadDeadline(AllocationError):
+    """A deadline is a number of seconds above 0."""
+
+
+class ClaimExceedsCapacity(AllocationError):
+    """A process may not claim more of a class than the pool has; lower the claim or raise the capacity."""
+
+
+class ClaimBelowHoldings(AllocationError):
+    """A claim cannot fall below what the process holds or waits for; release units or cancel the request first."""
+
+
+class ClaimWouldBeUnsafe(AllocationError):
+    """With this claim not every process could be sure to finish; claim less, or wait until others have released."""
+
+
+class CapacityBelowUse(AllocationError):
+    """More units than this are in use; wait for a release or choose a higher capacity."""
+
+
+class CapacityBelowClaim(AllocationError):
+    """A registered process claims more than this; lower its claim, finish it or choose a higher capacity."""
+
+
+class CapacityWouldBeUnsafe(AllocationError):
+    """With this capacity not every process could be sure to finish; choose a higher one or wait for a release."""
+
+
+class RequestExceedsNeed(AllocationError):
+    """More was requested than the declared maximum still allows; ask for less or raise the claim."""
+
+
+class RequestIdReused(AllocationError):
+    """This request id belongs to another request; each request needs a fresh one."""
+
+
+class ReleaseIdReused(AllocationError):
+    """This release id belongs to another release; each release needs a fresh one."""
+
+
+class ReleaseExceedsAllocation(AllocationError):
+    """A process cannot give back more than it holds; the release was not made."""
+
+
+class AlreadyWaiting(AllocationError):
+    """The process has a request that waits; cancel that or await its outcome before asking again."""
+
+
+class AlreadyStarted(AllocationError):
+    """The process has a live shift or holds units; a start is asked only by one that has neither."""
+
+
+class StaleEpoch(AllocationError):
+    """The shift that asks is over: its lease ended, or a later shift has taken its place. Stop its work."""
+
+
+class ProcessFinished(AllocationError):
+    """The process has finished and asks for nothing more; register a new one."""
+
+
+class BankBusy(AllocationError):
+    """The pool stayed locked by others through every attempt; try again shortly."""
+
+
+class WrongIsolation(AllocationError):
+    """Bank transactions run at READ COMMITTED: any other level would read processes as they were before the lock."""

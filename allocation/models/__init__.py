@@ -1,0 +1,24 @@
+"""The bank's rows. Every write to them goes through `allocation.services`."""
+
+from allocation.models.bank import Policy, Pool, Process, ProcessState, ResourceClass
+from allocation.models.dealings import Grant, Release, Request, RequestKind, RequestState
+from allocation.models.ledger import Conservation, Event, EventKind, MatrixCell, Outbox, OutboxKind
+
+__all__ = [
+    "Conservation",
+    "Event",
+    "EventKind",
+    "Grant",
+    "MatrixCell",
+    "Outbox",
+    "OutboxKind",
+    "Policy",
+    "Pool",
+    "Process",
+    "ProcessState",
+    "Release",
+    "Request",
+    "RequestKind",
+    "RequestState",
+    "ResourceClass",
+]

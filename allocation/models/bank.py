@@ -1,0 +1,111 @@
+"""Pools, their resource classes and their processes: Available, Max and Allocation.
+
+Amounts are arrays in the order of the pool's classes: read whole for every decision, one row a process.
+"""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+
+from allocation.fields import AnyUnit, ClockTimestamp, Natural, Within
+
+
+class Policy(models.TextChoices):
+    """What is checked before a grant."""
+
+    BANKER = "banker", "banker: grant what keeps the state safe"
+    NAIVE = "naive", "naive: grant what is available (experiments only; it deadlocks)"
+
+
+class Pool(models.Model):
+    """One bank. Its row is the lock for every decision, and holds what a decision reads of the whole pool."""
+
+    name = models.CharField(max_length=100, unique=True)
+    policy = models.CharField(max_length=10, choices=Policy, default=Policy.BANKER)
+    capacity = ArrayField(models.IntegerField(), help_text="units that exist, by class")
+    available = ArrayField(models.IntegerField(), help_text="units that nobody holds, by class")
+    version = models.BigIntegerField(default=0, help_text="counts the events of this pool")
+    is_safe = models.BooleanField(default=True, help_text="the state is known to be safe; false only after an override")
+    bypass_limit = models.PositiveIntegerField(default=10, help_text="times the oldest waiter may be passed by one that holds nothing")
+    updated_at = models.DateTimeField(db_default=ClockTimestamp())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Natural(F("available")), name="available_is_never_negative"),
+            models.CheckConstraint(condition=Within(F("available"), F("capacity")), name="available_within_capacity"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("allocation:bank", args=[self.pk])
+
+
+class ResourceClass(models.Model):
+    """One kind of unit in a pool. Its capacity stands in `Pool.capacity[ordinal]` and nowhere else."""
+
+    pool = models.ForeignKey(Pool, models.PROTECT, related_name="classes")
+    ordinal = models.PositiveSmallIntegerField(help_text="place in every array of this pool; never used again")
+    key = models.SlugField(max_length=40)
+    unit = models.CharField(max_length=40, help_text="what one of it is, such as `MiB`")
+    sentence = models.CharField(max_length=300, help_text="what it is for, in a sentence")
+
+    class Meta:
+        ordering = ["pool", "ordinal"]
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "ordinal"], name="one_class_per_ordinal"),
+            models.UniqueConstraint(fields=["pool", "key"], name="one_class_per_key"),
+        ]
+        verbose_name_plural = "resource classes"
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ProcessState(models.TextChoices):
+    """Whether a process may still ask. What it does at the moment follows from its grants and requests."""
+
+    ACTIVE = "active"
+    FINISHED = "finished"
+
+
+class Process(models.Model):
+    """One process in the bank: its claim (Max), what it holds (Allocation), and the lease of its shift.
+
+    A shift is known by `epoch`: it goes up when a start is granted and when a lease is reaped, and whoever writes with
+    an older one is too late. `lease_until` is empty when no shift is alive. Only take_lease and renew_lease touch this
+    row without the pool's lock, and only the columns of the lease.
+    """
+
+    pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")
+    label = models.CharField(max_length=200)
+    run_ref = models.CharField(max_length=200, help_text="what the owner knows this process by; opaque to the bank")
+    max_claim = ArrayField(models.IntegerField())
+    allocated = ArrayField(models.IntegerField())
+    holding = models.GeneratedField(expression=AnyUnit(F("allocated")), output_field=models.BooleanField(), db_persist=True)
+    state = models.CharField(max_length=10, choices=ProcessState, default=ProcessState.ACTIVE)
+    stage = models.CharField(max_length=40, blank=True, default="")
+    priority = models.SmallIntegerField(default=0)
+    epoch = models.BigIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    worker = models.CharField(max_length=200, blank=True, default="", help_text="who took up the shift; empty until then")
+    registered_at = models.DateTimeField(db_default=ClockTimestamp())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Natural(F("allocated")), name="allocated_is_never_negative"),
+            models.CheckConstraint(condition=Within(F("allocated"), F("max_claim")), name="allocated_within_max_claim"),
+        ]
+        indexes = [
+            models.Index(fields=["pool", "id"], name="process_holding", condition=Q(holding=True)),
+            models.Index(fields=["pool", "lease_until"], name="process_leased", condition=Q(lease_until__isnull=False)),
+            models.Index(fields=["run_ref"], name="process_run_ref"),
+        ]
+        verbose_name_plural = "processes"
+
+    def __str__(self) -> str:
+        return self.label

@@ -1,0 +1,107 @@
+"""What passes between a process and the bank: requests, grants, releases."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q, Value
+
+from allocation.fields import AnyUnit, ClockTimestamp, Natural, NextNumber, Within
+from allocation.models.bank import Pool, Process
+
+
+class RequestKind(models.TextChoices):
+    """Why units are asked for, which settles what may happen while the request waits."""
+
+    START = "start", "start: all that a shift needs at least; asked when nothing is held"
+    GROWTH = "growth", "growth: more of something useful; never blocks the shift"
+    STAGE = "stage", "stage: what a document in hand needs; asked while the rest is held"
+
+
+class RequestState(models.TextChoices):
+    """A request waits until it is granted, cancelled or expired; a rejected one never waits."""
+
+    WAITING = "waiting"
+    GRANTED = "granted"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class Request(models.Model):
+    """One request. Its UUID, chosen by the asker, makes it safe to send again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    pool = models.ForeignKey(Pool, models.PROTECT, related_name="requests")
+    process = models.ForeignKey(Process, models.PROTECT, related_name="requests")
+    kind = models.CharField(max_length=10, choices=RequestKind)
+    amounts = ArrayField(models.IntegerField())
+    state = models.CharField(max_length=10, choices=RequestState)
+    verdict = models.CharField(max_length=20, blank=True, default="", help_text="as last decided; empty if rejected")
+    reason = models.TextField(blank=True, default="", help_text="as last decided, in a sentence")
+    epoch = models.BigIntegerField(help_text="the shift it belongs to; for a granted start the shift it began")
+    seq = models.BigIntegerField(db_default=NextNumber(Value("allocation_request_order")), help_text="order of arrival")
+    bypassed = models.PositiveIntegerField(default=0)
+    deadline = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=ClockTimestamp())
+    decided_at = models.DateTimeField(null=True, help_text="when it stopped waiting")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Natural(F("amounts")), name="requested_is_never_negative"),
+            models.UniqueConstraint(fields=["process"], condition=Q(state="waiting"), name="one_waiting_request_per_process"),
+        ]
+        indexes = [
+            models.Index(fields=["pool", "seq"], name="request_waiting", condition=Q(state="waiting")),
+            models.Index(fields=["process", "seq"], name="request_by_process"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
+class Grant(models.Model):
+    """Units handed to a process. Its id is the fencing token; `remaining` is what has not come back yet."""
+
+    request = models.OneToOneField(Request, models.PROTECT, related_name="grant")
+    process = models.ForeignKey(Process, models.PROTECT, related_name="grants")
+    epoch = models.BigIntegerField()
+    amounts = ArrayField(models.IntegerField())
+    remaining = ArrayField(models.IntegerField())
+    granted_at = models.DateTimeField(db_default=ClockTimestamp())
+    released_at = models.DateTimeField(null=True)
+    release_reason = models.CharField(max_length=200, blank=True, default="")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Natural(F("remaining")), name="remaining_is_never_negative"),
+            models.CheckConstraint(condition=Within(F("remaining"), F("amounts")), name="remaining_within_amounts"),
+            models.CheckConstraint(
+                condition=Q(released_at__isnull=True) & Q(AnyUnit(F("remaining")))
+                | Q(released_at__isnull=False) & ~Q(AnyUnit(F("remaining"))),
+                name="released_when_nothing_remains",
+            ),
+        ]
+        indexes = [models.Index(fields=["process", "id"], name="grant_open", condition=Q(released_at__isnull=True))]
+
+    def __str__(self) -> str:
+        return f"grant {self.pk}"
+
+
+class Release(models.Model):
+    """A release that was made. Its UUID, chosen by the releaser, makes it safe to send again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    process = models.ForeignKey(Process, models.PROTECT, related_name="releases")
+    epoch = models.BigIntegerField()
+    amounts = ArrayField(models.IntegerField())
+    reason = models.CharField(max_length=200, blank=True, default="")
+    released_at = models.DateTimeField(db_default=ClockTimestamp())
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Natural(F("amounts")), name="released_is_never_negative")]
+
+    def __str__(self) -> str:
+        return f"release {self.id}"

@@ -1,0 +1,134 @@
+"""The append-only record of what the bank did, what it asks its owner to do, and two views for people and checks."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from allocation.fields import ClockTimestamp
+from allocation.models.bank import Pool, Process
+
+
+class EventKind(models.TextChoices):
+    """What happened. `amounts` of an event is what the words in brackets say."""
+
+    CREATED = "created", "pool created (its capacity)"
+    REGISTERED = "registered", "process registered (its claim)"
+    GRANTED = "granted", "request granted (the request)"
+    WAITING = "waiting", "request made to wait (the request)"
+    REJECTED = "rejected", "request rejected (the request)"
+    CANCELLED = "cancelled", "waiting request cancelled (the request)"
+    EXPIRED = "expired", "waiting request expired (the request)"
+    RELEASED = "released", "units released (the units)"
+    REPEATED = "repeated", "release sent again; nothing changed (nothing)"
+    STALE = "stale", "release by a shift that was over; nothing changed (nothing)"
+    REAPED = "reaped", "lease expired, units taken back (the units)"
+    FINISHED = "finished", "process finished (the units it still held)"
+    CAPACITY_SET = "capacity_set", "capacity changed (the new capacity)"
+    CLAIM_CHANGED = "claim_changed", "claim changed (the new claim)"
+
+
+class Event(models.Model):
+    """One thing that happened in a pool. A trigger refuses to change or delete it.
+
+    Together with the amounts, Available before and after let the whole history be replayed. `sequence` holds the ids of
+    the processes that the decision found able to finish, in order; a grant by early exit ends at the requester.
+    The ledger outlives the rows it names, so nothing here is a constrained reference.
+    """
+
+    pool = models.ForeignKey(Pool, models.DO_NOTHING, db_constraint=False, related_name="events")
+    version = models.BigIntegerField()
+    kind = models.CharField(max_length=20, choices=EventKind)
+    at = models.DateTimeField(db_default=ClockTimestamp())
+    process = models.ForeignKey(Process, models.DO_NOTHING, db_constraint=False, null=True, related_name="events")
+    epoch = models.BigIntegerField(null=True)
+    request_id = models.UUIDField(null=True)
+    grant_id = models.BigIntegerField(null=True)
+    amounts = ArrayField(models.IntegerField())
+    available_before = ArrayField(models.IntegerField())
+    available_after = ArrayField(models.IntegerField())
+    verdict = models.CharField(max_length=20, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    sequence = ArrayField(models.BigIntegerField(), default=list)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["pool", "version"], name="one_event_per_version")]
+        indexes = [models.Index(fields=["process", "id"], name="event_by_process")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.version}"
+
+
+class OutboxKind(models.TextChoices):
+    """What the owner of the processes is asked to do."""
+
+    START = "start", "run the shift that was granted"
+    REAPED = "reaped", "the shift was lost; its units are back"
+    PUMP = "pump", "call pump_pool: more waiters may be served"
+
+
+class Outbox(models.Model):
+    """A message written in the same transaction as its cause; delivered at least once."""
+
+    kind = models.CharField(max_length=10, choices=OutboxKind)
+    pool = models.ForeignKey(Pool, models.CASCADE, related_name="outbox")
+    process = models.ForeignKey(Process, models.CASCADE, null=True, related_name="outbox")
+    epoch = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField(db_default=ClockTimestamp())
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["id"], name="outbox_unsent", condition=Q(sent_at__isnull=True))]
+        verbose_name_plural = "outbox"
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class MatrixCell(models.Model):
+    """One cell of Max, Allocation and Need: a process and a class. A view."""
+
+    id = models.CharField(primary_key=True, max_length=40)
+    pool = models.ForeignKey(Pool, models.DO_NOTHING, related_name="+")
+    process = models.ForeignKey(Process, models.DO_NOTHING, related_name="+")
+    ordinal = models.IntegerField()
+    key = models.CharField(max_length=40)
+    unit = models.CharField(max_length=40)
+    maximum = models.IntegerField()
+    allocation = models.IntegerField()
+    need = models.IntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "matrix_cell"
+        ordering = ["process", "ordinal"]
+
+    def __str__(self) -> str:
+        return f"{self.process_id} {self.key}"
+
+
+class Conservation(models.Model):
+    """What is missing of a class. A view whose two last columns are all zero, or units leaked. One row a class.
+
+    difference: capacity - available - what processes hold. ungranted: what processes hold - what open grants say.
+    """
+
+    id = models.CharField(primary_key=True, max_length=40)
+    pool = models.ForeignKey(Pool, models.DO_NOTHING, related_name="+")
+    ordinal = models.IntegerField()
+    key = models.CharField(max_length=40)
+    capacity = models.IntegerField()
+    available = models.IntegerField()
+    allocated = models.BigIntegerField()
+    difference = models.BigIntegerField()
+    ungranted = models.BigIntegerField()
+
+    class Meta:
+        managed = False
+        db_table = "conservation"
+        ordering = ["pool", "ordinal"]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.difference}"

@@ -107,3 +107,15 @@ class BankBusy(AllocationError):
 
 class WrongIsolation(AllocationError):
     """Bank transactions run at READ COMMITTED: any other level would read processes as they were before the lock."""
+
+
+class LedgerBroken(AllocationError):
+    """The open grants of a process do not add up to what it holds; stop the workers and look at the event log."""
+
+
+class PoolNameTaken(AllocationError):
+    """There is a pool of that name already; choose another."""
+
+
+class BadPolicy(AllocationError):
+    """A pool's policy is `banker` or `naive`."""

@@ -1,0 +1,34 @@
+"""Every write to the bank. All take keyword arguments and run in a transaction of their own."""
+
+from allocation.models import RequestKind
+from allocation.services.asking import cancel_request, request_resources
+from allocation.services.leases import reap_expired, renew_lease, take_lease
+from allocation.services.messages import mark_sent, unsent_outbox
+from allocation.services.pools import change_claim, create_pool, register_process, set_capacity
+from allocation.services.pumping import pump_pool
+from allocation.services.returning import finish_process, release_resources
+from allocation.values import NewClass, OutboxMessage, Outcome, Reaped, Released, ReleaseStatus
+
+__all__ = [
+    "NewClass",
+    "OutboxMessage",
+    "Outcome",
+    "Reaped",
+    "ReleaseStatus",
+    "Released",
+    "RequestKind",
+    "cancel_request",
+    "change_claim",
+    "create_pool",
+    "finish_process",
+    "mark_sent",
+    "pump_pool",
+    "reap_expired",
+    "register_process",
+    "release_resources",
+    "renew_lease",
+    "request_resources",
+    "set_capacity",
+    "take_lease",
+    "unsent_outbox",
+]

@@ -1,0 +1,133 @@
+"""Requests: ask for units, or stop asking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from uuid import UUID
+
+from allocation import banker
+from allocation.banker import Vector, Verdict
+from allocation.errors import (
+    AlreadyStarted,
+    AlreadyWaiting,
+    BadDeadline,
+    EmptyRequest,
+    ProcessFinished,
+    RequestExceedsNeed,
+    RequestIdReused,
+    StaleEpoch,
+    UnknownRequest,
+)
+from allocation.fields import ClockTimestamp
+from allocation.models import EventKind, Process, ProcessState, Request, RequestKind, RequestState
+from allocation.reasons import excess
+from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.transaction import bank_transaction
+from allocation.values import Outcome
+
+
+def request_resources(
+    *,
+    process: int,
+    amounts: Mapping[str, int],
+    request_id: UUID,
+    kind: RequestKind = RequestKind.START,
+    epoch: int | None = None,
+    deadline_seconds: float | None = None,
+) -> Outcome:
+    """Grant the amounts, or record that the process waits for them and why (SEEDS A3-A6).
+
+    The same `request_id` again returns where that request stands, whatever became of the first reply. A start is asked
+    by a process that holds nothing; growth and stage by a live shift, named by `epoch`. A stage takes the place of a
+    growth that waits. After `deadline_seconds` a wait expires.
+    Raises RequestExceedsNeed (which the ledger keeps), StaleEpoch, AlreadyStarted, AlreadyWaiting, ProcessFinished,
+    UnknownResource, BadAmount, EmptyRequest, RequestIdReused.
+    """
+    if deadline_seconds is not None and not deadline_seconds > 0:
+        raise BadDeadline(deadline_seconds=deadline_seconds)
+    answer = _request(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds)
+    if isinstance(answer, RequestExceedsNeed):
+        raise answer
+    return answer
+
+
+@bank_transaction
+def _request(
+    process_id: int, amounts: Mapping[str, int], request_id: UUID, kind: RequestKind, epoch: int | None, deadline_seconds: float | None
+) -> Outcome | RequestExceedsNeed:
+    """Answer, rather than raise, RequestExceedsNeed: the rejection is to be committed."""
+    with locked_bank(pool_of(process_id), process_id) as bank:
+        process, wanted = bank.processes[process_id], bank.vector(amounts)
+        if not any(wanted):
+            raise EmptyRequest(process=process.label)
+        if earlier := Request.objects.select_related("grant").filter(pk=request_id).first():
+            return _answer_again(earlier, process, wanted, kind)
+        _check_entitled(process, kind, epoch)
+        waiting = process.requests.filter(state=RequestState.WAITING).first()
+        if waiting and not (kind == RequestKind.STAGE and waiting.kind == RequestKind.GROWTH):
+            raise AlreadyWaiting(process=process.label, request=waiting.pk)
+
+        request = Request(
+            id=request_id, pool=bank.pool, process=process, kind=kind, amounts=list(wanted), epoch=process.epoch, state=RequestState.WAITING
+        )
+        if deadline_seconds is not None:
+            request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
+        return _settle(bank, process, request, waiting)
+
+
+def _settle(bank: Bank, process: Process, request: Request, growth: Request | None) -> Outcome | RequestExceedsNeed:
+    """Error, wait or grant, in the order of SEEDS A3."""
+    wanted, need = tuple(request.amounts), banker.minus(tuple(process.max_claim), tuple(process.allocated))
+    if not banker.fits(wanted, need):
+        bank.settle(request, RequestState.REJECTED, reason=excess(bank.keys, wanted, need))
+        bank.log(EventKind.REJECTED, process, request=request)
+        return RequestExceedsNeed(process=process.label, excess=request.reason)
+    if growth:
+        bank.withdraw(growth, RequestState.CANCELLED, "A stage request took its place.")
+    decision = bank.verdict_on(process, wanted)
+    if decision.verdict is Verdict.GRANT:
+        bank.grant(request, decision)
+    else:
+        bank.settle(request, RequestState.WAITING, verdict=decision.verdict, reason=bank.reason_of(process, wanted, decision.verdict))
+        bank.log(EventKind.WAITING, process, request=request, sequence=decision.sequence)
+    return Outcome.of(request)
+
+
+def _answer_again(request: Request, process: Process, wanted: Vector, kind: RequestKind) -> Outcome | RequestExceedsNeed:
+    if (request.process_id, tuple(request.amounts), request.kind) != (process.pk, wanted, kind):
+        raise RequestIdReused(request=request.pk)
+    if request.state == RequestState.REJECTED:
+        return RequestExceedsNeed(process=process.label, excess=request.reason)
+    return Outcome.of(request)
+
+
+def _check_entitled(process: Process, kind: RequestKind, epoch: int | None) -> None:
+    if process.state == ProcessState.FINISHED:
+        raise ProcessFinished(process=process.label)
+    if kind != RequestKind.START:
+        check_epoch(process, epoch)
+    elif process.lease_until is not None or any(process.allocated):
+        raise AlreadyStarted(process=process.label, epoch=process.epoch)
+
+
+def check_epoch(process: Process, epoch: int | None) -> None:
+    """Raise StaleEpoch unless `epoch` names the live shift of the process."""
+    if epoch != process.epoch or process.lease_until is None:
+        raise StaleEpoch(process=process.label, epoch=epoch, latest=process.epoch)
+
+
+@bank_transaction
+def cancel_request(*, request_id: UUID) -> Outcome:
+    """Stop waiting, and return where the request stands: one that was granted meanwhile stays granted.
+
+    Raises UnknownRequest, also for one that was rejected.
+    """
+    found = Request.objects.filter(pk=request_id).exclude(state=RequestState.REJECTED).first()
+    if found is None:
+        raise UnknownRequest(request=request_id)
+    with locked_bank(found.pool_id, found.process_id) as bank:
+        request = Request.objects.select_related("grant").get(pk=request_id)
+        if request.state == RequestState.WAITING:
+            bank.withdraw(request, RequestState.CANCELLED, "Cancelled.")
+        return Outcome.of(request)

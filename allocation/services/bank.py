@@ -1,0 +1,208 @@
+"""One locked pool in memory: what decisions read, and the only code that writes grants, releases and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+
+from allocation import banker
+from allocation.banker import Decision, State, Vector, Verdict
+from allocation.errors import BadAmount, LedgerBroken, UnknownPool, UnknownProcess, UnknownResource
+from allocation.fields import ClockTimestamp
+from allocation.models import Event, EventKind, Grant, Outbox, OutboxKind, Policy, Pool, Process, Request, RequestKind, RequestState
+from allocation.reasons import Parties, explain
+
+CHANNEL = "bank"
+
+
+@dataclass
+class Bank:
+    """A pool whose row is locked until the transaction ends, and its processes that matter.
+
+    Only processes that hold something can make a state unsafe, so only they are read, and those that are named.
+    Every change goes to the rows of processes, requests and grants at once; the pool's row is written on closing.
+    """
+
+    pool: Pool
+    keys: tuple[str, ...]
+    processes: dict[int, Process]
+    available: Vector
+    events: list[Event] = field(default_factory=list)
+    has_granted: bool = False
+
+    def vector(self, amounts: Mapping[str, int]) -> Vector:
+        """Amounts by class key in class order; a class not named is 0. Raises UnknownResource, BadAmount."""
+        for key, units in amounts.items():
+            if key not in self.keys:
+                raise UnknownResource(resource=key, known=", ".join(self.keys))
+            if type(units) is not int or units < 0:
+                raise BadAmount(**{key: units})
+        return tuple(amounts.get(key, 0) for key in self.keys)
+
+    def by_key(self, amounts: Vector) -> dict[str, int]:
+        """The reverse of `vector`, without the classes of which there is nothing."""
+        return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
+
+    def state(self, process: Process | None = None) -> tuple[State, list[Process]]:
+        """The holders as a State, with `process` among them if one is given, and who stands for its rows."""
+        rows = [p for p in self.processes.values() if any(p.allocated) or p is process]
+        return State(self.available, tuple(tuple(p.max_claim) for p in rows), tuple(tuple(p.allocated) for p in rows)), rows
+
+    def verdict_on(self, process: Process, amounts: Vector) -> Decision:
+        """Decide in memory whether `process` may have `amounts`; the decision's sequence holds ids."""
+        if not banker.fits(amounts, self.available):
+            return Decision(Verdict.WAIT_UNAVAILABLE)
+        if self.pool.policy == Policy.NAIVE:
+            return Decision(Verdict.GRANT)
+        state, rows = self.state(process)
+        decision = banker.examine(state, rows.index(process), amounts, state_is_safe=self.pool.is_safe)
+        return Decision(decision.verdict, tuple(rows[i].pk for i in decision.sequence))
+
+    def reason_of(self, process: Process, amounts: Vector, verdict: Verdict) -> str:
+        """Say in a sentence why `process` waits for `amounts`."""
+        state, rows = self.state(process)
+        parties = Parties(tuple(p.pk for p in rows), tuple(p.label for p in rows), self.keys)
+        return explain(state, parties, rows.index(process), amounts, verdict).reason
+
+    def grant(self, request: Request, decision: Decision) -> Grant:
+        """Hand the request's units to its process. A granted start begins a shift: a new epoch, a lease, a message."""
+        process, before = self.processes[request.process_id], self.available
+        self.available = banker.minus(self.available, tuple(request.amounts))
+        process.allocated = list(banker.plus(tuple(process.allocated), tuple(request.amounts)))
+        changes: dict[str, object] = {"allocated": process.allocated}
+        if request.kind == RequestKind.START:
+            process.epoch += 1
+            pickup = timedelta(seconds=settings.BANK_PICKUP_SECONDS)
+            changes |= {"epoch": process.epoch, "worker": "", "lease_until": ClockTimestamp() + pickup}
+            self.post(OutboxKind.START, process, process.epoch)
+        Process.objects.filter(pk=process.pk).update(**changes)
+        self.settle(request, RequestState.GRANTED, verdict=Verdict.GRANT, reason="", epoch=process.epoch)
+        grant = Grant(request=request, process=process, epoch=process.epoch, amounts=request.amounts, remaining=request.amounts)
+        grant.save(force_insert=True)
+        self.log(EventKind.GRANTED, process, request=request, grant=grant, before=before, sequence=decision.sequence)
+        self.has_granted = True
+        return grant
+
+    def settle(
+        self, request: Request, state: RequestState, *, verdict: Verdict | None = None, reason: str, epoch: int | None = None
+    ) -> None:
+        """Write where the request stands now; inserts it if it is new."""
+        request.state, request.reason = state, reason
+        request.verdict = request.verdict if verdict is None else verdict.value
+        request.epoch = request.epoch if epoch is None else epoch
+        if state != RequestState.WAITING:
+            request.decided_at = ClockTimestamp()
+        if request._state.adding:
+            request.save(force_insert=True)
+        else:
+            request.save(update_fields=["state", "reason", "verdict", "epoch", "decided_at"])
+
+    def withdraw(self, request: Request, state: RequestState, reason: str) -> None:
+        """End a wait without a grant: cancelled or expired."""
+        self.settle(request, state, reason=reason)
+        kind = EventKind.EXPIRED if state == RequestState.EXPIRED else EventKind.CANCELLED
+        self.log(kind, self.processes[request.process_id], request=request)
+
+    def take_back(self, process: Process, amounts: Vector, *, reason: str) -> None:
+        """Return units to Available, out of the newest open grants first. The caller logs why."""
+        left = amounts
+        for grant in process.grants.filter(released_at=None).order_by("-pk"):
+            part = tuple(map(min, left, grant.remaining))
+            left = banker.minus(left, part)
+            grant.remaining = list(banker.minus(tuple(grant.remaining), part))
+            if not any(grant.remaining):
+                grant.released_at, grant.release_reason = ClockTimestamp(), reason[:200]
+            if any(part):
+                grant.save(update_fields=["remaining", "released_at", "release_reason"])
+        if any(left):
+            raise LedgerBroken(process=process.pk, missing=self.by_key(left))
+        process.allocated = list(banker.minus(tuple(process.allocated), amounts))
+        Process.objects.filter(pk=process.pk).update(allocated=process.allocated)
+        self.available = banker.plus(self.available, amounts)
+
+    def log(
+        self,
+        kind: EventKind,
+        process: Process | None = None,
+        *,
+        request: Request | None = None,
+        grant: Grant | None = None,
+        amounts: Vector | None = None,
+        before: Vector | None = None,
+        reason: str = "",
+        sequence: tuple[int, ...] = (),
+    ) -> None:
+        """Add an event. `before` is Available before it, if it changed; amounts default to the request's."""
+        self.pool.version += 1
+        told = amounts if amounts is not None else tuple(request.amounts) if request else (0,) * len(self.keys)
+        self.events.append(
+            Event(
+                pool=self.pool,
+                version=self.pool.version,
+                kind=kind,
+                process=process,
+                epoch=process.epoch if process else None,
+                request_id=request.pk if request else None,
+                grant_id=grant.pk if grant else None,
+                amounts=list(told),
+                available_before=list(self.available if before is None else before),
+                available_after=list(self.available),
+                verdict=request.verdict if request else "",
+                reason=reason or (request.reason if request else ""),
+                sequence=list(sequence),
+            )
+        )
+
+    def post(self, kind: OutboxKind, process: Process | None = None, epoch: int | None = None) -> None:
+        """Leave a message for the owner of the processes."""
+        Outbox.objects.create(kind=kind, pool=self.pool, process=process, epoch=epoch)
+
+    def close(self) -> None:
+        """Write the pool's row and the events, and wake whoever listens if something was granted."""
+        if not self.events:
+            return
+        if not self.pool.is_safe:
+            self.pool.is_safe = banker.find_safe_sequence(self.state()[0]) is not None
+        Pool.objects.filter(pk=self.pool.pk).update(
+            capacity=self.pool.capacity,
+            available=list(self.available),
+            version=self.pool.version,
+            is_safe=self.pool.is_safe,
+            updated_at=ClockTimestamp(),
+        )
+        Event.objects.bulk_create(self.events)
+        if self.has_granted:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(self.pool.pk)])
+
+
+@contextmanager
+def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
+    """Lock the pool, then read it; written back when the block ends well. Only within a bank transaction.
+
+    Safety is a property of the whole state, so two decisions must never overlap: one lock for the pool. The processes
+    are read in the *next* statement: one that locked and joined would return them as they were before the wait.
+    Lock order everywhere: pool, process, request.
+    """
+    try:
+        row = Pool.objects.select_for_update(no_key=True).get(pk=pool)
+    except Pool.DoesNotExist as error:
+        raise UnknownPool(pool=pool) from error
+    processes = Process.objects.filter(Q(holding=True) | Q(pk__in=named), pool=row).order_by("pk")
+    bank = Bank(row, tuple(row.classes.values_list("key", flat=True)), {p.pk: p for p in processes}, tuple(row.available))
+    yield bank
+    bank.close()
+
+
+def pool_of(process: int) -> int:
+    """The pool of a process, which never changes. Raises UnknownProcess."""
+    found = Process.objects.filter(pk=process).values_list("pool_id", flat=True).first()
+    if found is None:
+        raise UnknownProcess(process=process)
+    return found

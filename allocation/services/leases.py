@@ -1,0 +1,66 @@
+"""Leases: who takes up a shift, who keeps it alive, and what becomes of a lost one.
+
+Times are the database's. Taking up and renewing are single conditional updates without the pool's lock; the reaper
+locks the pool, then each expired process, and looks again: a renewal that came first wins, a later one finds a new epoch.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Q
+
+from allocation.fields import ClockTimestamp
+from allocation.models import EventKind, OutboxKind, Process, Request, RequestState
+from allocation.services.bank import Bank, locked_bank
+from allocation.services.returning import end_shift, give_back
+from allocation.services.transaction import bank_transaction
+from allocation.values import Reaped
+
+IS_EXPIRED = Q(lease_until__lt=ClockTimestamp())
+IS_LATE = Q(state=RequestState.WAITING, deadline__lt=ClockTimestamp())
+
+
+def take_lease(*, process: int, epoch: int, worker: str) -> bool:
+    """Take up a granted shift. True for the first to do so in time; anyone else must not work on it."""
+    untaken = Process.objects.filter(pk=process, epoch=epoch, worker="", lease_until__gte=ClockTimestamp())
+    return untaken.update(worker=worker, lease_until=_lease_end()) == 1
+
+
+def renew_lease(*, process: int, epoch: int) -> bool:
+    """Keep the shift's lease for another while. False: the shift is over, stop its work now."""
+    alive = Process.objects.filter(pk=process, epoch=epoch, lease_until__isnull=False)
+    return alive.update(lease_until=_lease_end()) == 1
+
+
+def reap_expired() -> list[Reaped]:
+    """Take back what lost shifts hold, and end waits past their deadline; return the lost shifts."""
+    pools = set(Process.objects.filter(IS_EXPIRED).values_list("pool_id", flat=True))
+    pools |= set(Request.objects.filter(IS_LATE).values_list("pool_id", flat=True))
+    return [reaped for pool in sorted(pools) for reaped in _reap_pool(pool)]
+
+
+@bank_transaction
+def _reap_pool(pool: int) -> list[Reaped]:
+    with locked_bank(pool) as bank:
+        lost = Process.objects.filter(IS_EXPIRED, pool=bank.pool).order_by("pk").select_for_update(no_key=True)
+        reaped = [_reap(bank, process) for process in lost]
+        for request in Request.objects.filter(IS_LATE, pool=bank.pool).order_by("seq").select_related("process"):
+            bank.processes.setdefault(request.process_id, request.process)
+            bank.withdraw(request, RequestState.EXPIRED, "The deadline passed.")
+        return reaped
+
+
+def _reap(bank: Bank, process: Process) -> Reaped:
+    process = bank.processes.setdefault(process.pk, process)
+    lost = Reaped(process.pk, process.run_ref, process.epoch, process.label)
+    process.epoch += 1
+    end_shift(bank, process)
+    bank.post(OutboxKind.REAPED, process, lost.epoch)
+    give_back(bank, process, tuple(process.allocated), EventKind.REAPED, f"The lease of epoch {lost.epoch} ran out.")
+    return lost
+
+
+def _lease_end() -> object:
+    return ClockTimestamp() + timedelta(seconds=settings.BANK_LEASE_SECONDS)

@@ -1,0 +1,30 @@
+"""The outbox: what the owner of the processes is asked to do. One drainer at a time reads it; delivery is at least once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from allocation.fields import ClockTimestamp
+from allocation.models import Outbox, OutboxKind
+from allocation.values import OutboxMessage
+
+
+def unsent_outbox(*, limit: int = 100) -> list[OutboxMessage]:
+    """Return the oldest messages not yet marked as sent. Act on them, then call `mark_sent`: a crash between repeats them."""
+    rows = Outbox.objects.filter(sent_at=None).order_by("pk").select_related("process")[:limit]
+    return [
+        OutboxMessage(
+            id=row.pk,
+            kind=OutboxKind(row.kind),
+            pool=row.pool_id,
+            process=row.process_id,
+            run_ref=row.process.run_ref if row.process else "",
+            epoch=row.epoch,
+        )
+        for row in rows
+    ]
+
+
+def mark_sent(*, ids: Iterable[int]) -> int:
+    """Mark messages as delivered, and return how many had not been."""
+    return Outbox.objects.filter(pk__in=list(ids), sent_at=None).update(sent_at=ClockTimestamp())

@@ -1,0 +1,152 @@
+"""Pools, processes and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.db import IntegrityError, transaction
+
+from allocation import banker
+from allocation.banker import State, Vector
+from allocation.errors import (
+    BadClasses,
+    BadPolicy,
+    CapacityBelowClaim,
+    CapacityBelowUse,
+    CapacityWouldBeUnsafe,
+    ClaimBelowHoldings,
+    ClaimExceedsCapacity,
+    ClaimWouldBeUnsafe,
+    PoolNameTaken,
+    ProcessFinished,
+)
+from allocation.models import EventKind, Policy, Pool, Process, ProcessState, RequestState, ResourceClass
+from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.pumping import pump
+from allocation.services.transaction import bank_transaction
+from allocation.values import NewClass
+
+
+@bank_transaction
+def create_pool(*, name: str, classes: Sequence[NewClass], policy: str = Policy.BANKER) -> Pool:
+    """Open a bank with these classes, in this order. Raises BadClasses, BadPolicy, PoolNameTaken."""
+    keys = [new.key for new in classes]
+    bad = [new.key for new in classes if not new.key or keys.count(new.key) > 1 or type(new.capacity) is not int or new.capacity < 0]
+    if bad or not classes:
+        raise BadClasses(classes=", ".join(bad) or "none")
+    if policy not in Policy.values:
+        raise BadPolicy(policy=policy)
+    capacity = [new.capacity for new in classes]
+    try:
+        with transaction.atomic():
+            pool = Pool.objects.create(name=name, policy=policy, capacity=capacity, available=capacity)
+    except IntegrityError as error:
+        raise PoolNameTaken(name=name) from error
+    ResourceClass.objects.bulk_create(
+        ResourceClass(pool=pool, ordinal=ordinal, key=new.key, unit=new.unit, sentence=new.sentence) for ordinal, new in enumerate(classes)
+    )
+    with locked_bank(pool.pk) as bank:
+        bank.log(EventKind.CREATED, amounts=tuple(capacity), before=(0,) * len(capacity))
+    pool.version = bank.pool.version
+    return pool
+
+
+@bank_transaction
+def register_process(*, pool: int, label: str, run_ref: str, maximum: Mapping[str, int], priority: int = 0) -> Process:
+    """Let a process into the bank with its claim by class; a class not named is claimed 0.
+
+    Raises UnknownPool, UnknownResource, BadAmount, ClaimExceedsCapacity. A claim within capacity is always safe.
+    """
+    with locked_bank(pool) as bank:
+        claim = bank.vector(maximum)
+        _check_claim_fits(bank, claim)
+        process = Process.objects.create(
+            pool=bank.pool, label=label, run_ref=run_ref, max_claim=list(claim), allocated=[0] * len(claim), priority=priority
+        )
+        bank.log(EventKind.REGISTERED, process, amounts=claim)
+        return process
+
+
+@bank_transaction
+def change_claim(*, process: int, maximum: Mapping[str, int]) -> Process:
+    """Change the claim in the classes named: down to what is held or waited for, up as far as the state stays safe.
+
+    Raises ClaimBelowHoldings, ClaimExceedsCapacity, ClaimWouldBeUnsafe, ProcessFinished and what `vector` raises.
+    """
+    with locked_bank(pool_of(process), process) as bank:
+        changed = bank.processes[process]
+        if changed.state == ProcessState.FINISHED:
+            raise ProcessFinished(process=changed.label)
+        named = bank.vector(maximum)
+        old = tuple(changed.max_claim)
+        claim = tuple(named[j] if key in maximum else old[j] for j, key in enumerate(bank.keys))
+        _check_claim_covers(bank, changed, claim)
+        _check_claim_fits(bank, claim)
+        changed.max_claim = list(claim)
+        if not banker.fits(claim, old):
+            _check_safe(bank, bank.available, ClaimWouldBeUnsafe)
+        changed.save(update_fields=["max_claim"])
+        bank.log(EventKind.CLAIM_CHANGED, changed, amounts=claim)
+        pump(bank)
+        return changed
+
+
+@bank_transaction
+def set_capacity(*, pool: int, capacity: Mapping[str, int]) -> Pool:
+    """Change the capacity of the classes named, and serve those who wait if there is more.
+
+    Raises CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe: then nothing has changed.
+    """
+    with locked_bank(pool) as bank:
+        named, old = bank.vector(capacity), tuple(bank.pool.capacity)
+        new = tuple(named[j] if key in capacity else old[j] for j, key in enumerate(bank.keys))
+        in_use, before = banker.minus(old, bank.available), bank.available
+        for key, used, units in zip(bank.keys, in_use, new, strict=True):
+            if used > units:
+                raise CapacityBelowUse(resource=key, capacity=units, in_use=used)
+        _check_claims_within(bank, new, old)
+        available = banker.minus(new, in_use)
+        if not banker.fits(old, new):
+            _check_safe(bank, available, CapacityWouldBeUnsafe)
+        bank.pool.capacity, bank.available = list(new), available
+        bank.log(EventKind.CAPACITY_SET, amounts=new, before=before)
+        pump(bank)
+        return bank.pool
+
+
+def _check_claim_fits(bank: Bank, claim: Vector) -> None:
+    for key, units, capacity in zip(bank.keys, claim, bank.pool.capacity, strict=True):
+        if units > capacity:
+            raise ClaimExceedsCapacity(resource=key, claim=units, capacity=capacity)
+
+
+def _check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:
+    """What the process holds, and what it waits for besides, must stay within its claim."""
+    waiting = process.requests.filter(state=RequestState.WAITING).first()
+    bound = banker.plus(tuple(process.allocated), tuple(waiting.amounts)) if waiting else tuple(process.allocated)
+    for key, units, least in zip(bank.keys, claim, bound, strict=True):
+        if units < least:
+            raise ClaimBelowHoldings(resource=key, claim=units, least=least)
+
+
+def _check_claims_within(bank: Bank, new: Vector, old: Vector) -> None:
+    """Only a class that shrinks can fall below a claim, so nothing is read unless one does."""
+    if banker.fits(old, new):
+        return
+    active = Process.objects.filter(pool=bank.pool, state=ProcessState.ACTIVE).order_by("pk")
+    for label, claim in active.values_list("label", "max_claim"):
+        for key, units, capacity in zip(bank.keys, claim, new, strict=True):
+            if units > capacity:
+                raise CapacityBelowClaim(resource=key, capacity=capacity, process=label, claim=units)
+
+
+def _check_safe(bank: Bank, available: Vector, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe]) -> None:
+    """The full check, on the claims as they now stand in memory. A naive pool promises nothing."""
+    if bank.pool.policy == Policy.NAIVE:
+        return
+    state, rows = bank.state()
+    state = State(available, state.maximum, state.allocation)
+    finish = banker.finishable(state)
+    stuck = [process.label for i, process in enumerate(rows) if i not in finish]
+    if stuck:
+        raise refusal(stuck=", ".join(stuck))

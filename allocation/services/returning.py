@@ -1,0 +1,90 @@
+"""Releases: give units back, end a shift, finish a process. Whoever comes too late changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from allocation import banker
+from allocation.banker import Vector
+from allocation.errors import ReleaseExceedsAllocation, ReleaseIdReused
+from allocation.models import EventKind, Process, ProcessState, Release, RequestKind, RequestState
+from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.pumping import pump
+from allocation.services.transaction import bank_transaction
+from allocation.values import Released, ReleaseStatus
+
+
+@bank_transaction
+def release_resources(*, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str = "") -> Released:
+    """Give units back and hand them straight to those who wait; `amounts=None` gives back all and ends the shift.
+
+    Ending the shift also cancels a growth or stage that still waits. The same `release_id` again changes nothing, nor
+    does a release by a shift that is over (STALE). Part of what is held comes out of the newest grants first.
+    Raises ReleaseExceedsAllocation: nothing is ever clamped.
+    """
+    with locked_bank(pool_of(process), process) as bank:
+        holder = bank.processes[process]
+        given = tuple(holder.allocated) if amounts is None else bank.vector(amounts)
+        if earlier := Release.objects.filter(pk=release_id).first():
+            return _repeated(bank, holder, earlier)
+        if is_over(holder, epoch):
+            bank.log(EventKind.STALE, holder, reason=f"Epoch {epoch}: {reason}")
+            return Released(release_id, ReleaseStatus.STALE, {})
+        if not banker.fits(given, tuple(holder.allocated)):
+            raise ReleaseExceedsAllocation(process=holder.label, given=bank.by_key(given), held=bank.by_key(tuple(holder.allocated)))
+
+        Release.objects.create(id=release_id, process=holder, epoch=epoch, amounts=list(given), reason=reason[:200])
+        if amounts is None:
+            end_shift(bank, holder)
+        give_back(bank, holder, given, EventKind.RELEASED, reason)
+        return Released(release_id, ReleaseStatus.RELEASED, bank.by_key(given))
+
+
+@bank_transaction
+def finish_process(*, process: int, epoch: int | None = None) -> bool:
+    """Release all, cancel what waits, and let the process ask no more. Finishing again changes nothing.
+
+    With an `epoch`, only if that is its latest shift: returns False, and changes nothing, if a later one took its place.
+    """
+    with locked_bank(pool_of(process), process) as bank:
+        finishing = bank.processes[process]
+        if finishing.state == ProcessState.FINISHED:
+            return True
+        if epoch is not None and epoch != finishing.epoch:
+            bank.log(EventKind.STALE, finishing, reason=f"Epoch {epoch}: finish")
+            return False
+        end_shift(bank, finishing, also=[RequestKind.START])
+        finishing.state = ProcessState.FINISHED
+        finishing.save(update_fields=["state"])
+        give_back(bank, finishing, tuple(finishing.allocated), EventKind.FINISHED, "The process finished.")
+        return True
+
+
+def give_back(bank: Bank, process: Process, amounts: Vector, kind: EventKind, reason: str) -> None:
+    """Return units, log it, and serve those who wait."""
+    before = bank.available
+    bank.take_back(process, amounts, reason=reason)
+    bank.log(kind, process, amounts=amounts, before=before, reason=reason)
+    pump(bank)
+
+
+def end_shift(bank: Bank, process: Process, *, also: list[RequestKind] | None = None) -> None:
+    """End the lease and cancel what the shift still waits for. What it holds is not touched."""
+    kinds = [RequestKind.GROWTH, RequestKind.STAGE, *(also or [])]
+    for request in process.requests.filter(state=RequestState.WAITING, kind__in=kinds):
+        bank.withdraw(request, RequestState.CANCELLED, "The shift ended.")
+    process.lease_until, process.worker = None, ""
+    process.save(update_fields=["epoch", "lease_until", "worker"])
+
+
+def is_over(process: Process, epoch: int) -> bool:
+    """Whether the shift of that epoch has ended, or a later one has taken its place."""
+    return epoch != process.epoch or process.lease_until is None
+
+
+def _repeated(bank: Bank, holder: Process, earlier: Release) -> Released:
+    if earlier.process_id != holder.pk:
+        raise ReleaseIdReused(release=earlier.pk)
+    bank.log(EventKind.REPEATED, holder, reason=f"Release {earlier.pk} was sent again.")
+    return Released(earlier.pk, ReleaseStatus.REPEATED, bank.by_key(tuple(earlier.amounts)))

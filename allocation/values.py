@@ -1,0 +1,95 @@
+"""What the services take and answer: frozen values, no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from uuid import UUID
+
+from allocation.banker import Verdict
+from allocation.models import OutboxKind, Request, RequestKind, RequestState
+
+
+@dataclass(frozen=True)
+class NewClass:
+    """A resource class for a new pool."""
+
+    key: str
+    unit: str
+    sentence: str
+    capacity: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a request stands. `reason` is a sentence, empty once granted.
+
+    `epoch` is the shift the request belongs to; None for a start that has not been granted.
+    """
+
+    request_id: UUID
+    state: RequestState
+    verdict: Verdict
+    grant_id: int | None
+    epoch: int | None
+    reason: str
+
+    @property
+    def granted(self) -> bool:
+        return self.state == RequestState.GRANTED
+
+    @classmethod
+    def of(cls, request: Request) -> Outcome:
+        """Read the outcome of a request that was not rejected; its `grant` is loaded if not at hand."""
+        granted = request.state == RequestState.GRANTED
+        return cls(
+            request_id=request.pk,
+            state=RequestState(request.state),
+            verdict=Verdict(request.verdict),
+            grant_id=request.grant.pk if granted else None,
+            epoch=request.epoch if granted or request.kind != RequestKind.START else None,
+            reason=request.reason,
+        )
+
+
+class ReleaseStatus(Enum):
+    """What became of a release."""
+
+    RELEASED = "released"
+    REPEATED = "repeated"
+    STALE = "stale"
+
+
+@dataclass(frozen=True)
+class Released:
+    """The answer to a release. `amounts` by class is what came back: now, or (REPEATED) when it was first sent.
+
+    STALE: the shift was over, so nothing changed; whoever sent it must stop working.
+    """
+
+    release_id: UUID
+    status: ReleaseStatus
+    amounts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Reaped:
+    """A shift whose lease ran out; `epoch` is the one that was lost."""
+
+    process: int
+    run_ref: str
+    epoch: int
+    label: str
+
+
+@dataclass(frozen=True)
+class OutboxMessage:
+    """Something the owner of the processes is asked to do, at least once."""
+
+    id: int
+    kind: OutboxKind
+    pool: int
+    process: int | None
+    run_ref: str
+    epoch: int | None

@@ -1,0 +1,151 @@
+"""Read the bank. Each function asks a fixed number of queries and locks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Min, Q
+
+from allocation import banker
+from allocation.banker import Decision, State, Vector, Verdict
+from allocation.errors import UnknownPool
+from allocation.models import Policy, Pool, Process, ProcessState, Request, RequestKind, RequestState, ResourceClass
+from allocation.reasons import Parties, explain
+from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
+from allocation.values import Outcome
+
+HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
+
+
+def bank_view(pool_id: int) -> BankView:
+    """Show a pool: its matrices, the proof that it is safe, and every wait explained. Raises UnknownPool."""
+    with _one_moment():
+        pool = Pool.objects.filter(pk=pool_id).first()
+        if pool is None:
+            raise UnknownPool(pool=pool_id)
+        classes = list(pool.classes.all())
+        active = pool.processes.filter(state=ProcessState.ACTIVE)
+        rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
+        requests = list(pool.requests.filter(state=RequestState.WAITING).order_by("seq"))
+
+    waiting = {request.process_id for request in requests}
+    processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
+    holders = [process for process in processes if any(process.allocation)]
+    order = banker.finishable(_state(pool, holders))
+    stuck = tuple(process for i, process in enumerate(holders) if i not in order)
+    # Who holds nothing can always come last: its claim is within capacity.
+    sequence = None if stuck else [holders[i] for i in order] + [process for process in processes if not any(process.allocation)]
+    return BankView(
+        id=pool.pk,
+        name=pool.name,
+        policy=pool.policy,
+        resources=tuple(
+            ResourceRow(one.key, one.unit, one.sentence, pool.capacity[one.ordinal], pool.available[one.ordinal]) for one in classes
+        ),
+        processes=processes,
+        is_safe=not stuck,
+        safe_sequence=None if sequence is None else _steps(pool, sequence),
+        stuck=stuck,
+        waiting=tuple(_wait_row(pool, classes, holders, processes, request, i) for i, request in enumerate(requests, start=1)),
+    )
+
+
+def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
+    """The waits of these processes by process id, explained as of now; one that does not wait is left out."""
+    wanted = set(process_ids)
+    waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
+    pools = waiting.order_by("pool").values_list("pool_id", flat=True).distinct()
+    return {wait.process: wait for pool in pools for wait in bank_view(pool).waiting if wait.process in wanted}
+
+
+def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
+    """What these processes hold, by process id and in class order; one that holds nothing is left out."""
+    rows = list(Process.objects.filter(pk__in=list(process_ids), holding=True).annotate(since=HELD_SINCE).order_by("pk"))
+    classes = list(ResourceClass.objects.filter(pool__in={row.pool_id for row in rows}).order_by("ordinal"))
+    return {
+        row.pk: [
+            Holding(row.pk, one.key, one.unit, row.allocated[one.ordinal], row.since)
+            for one in classes
+            if one.pool_id == row.pool_id and row.allocated[one.ordinal]
+        ]
+        for row in rows
+    }
+
+
+def outcome_of(request_id: UUID) -> Outcome | None:
+    """Where a request stands, without waiting for the pool's lock; None if it is unknown or was rejected."""
+    found = Request.objects.select_related("grant").exclude(state=RequestState.REJECTED).filter(pk=request_id).first()
+    return Outcome.of(found) if found else None
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """Let all queries see the same moment: between two statements a grant could make a safe state look unsafe.
+
+    Within a transaction of the caller's its isolation stands.
+    """
+    outermost = not connection.in_atomic_block
+    with transaction.atomic():
+        if outermost:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield
+
+
+def _process_row(row: Process, *, waits: bool) -> ProcessRow:
+    maximum, allocation = tuple(row.max_claim), tuple(row.allocated)
+    return ProcessRow(
+        id=row.pk,
+        label=row.label,
+        run_ref=row.run_ref,
+        maximum=maximum,
+        allocation=allocation,
+        need=banker.minus(maximum, allocation),
+        state="waiting" if waits else "holding" if any(allocation) else "idle",
+        epoch=row.epoch,
+        lease_until=row.lease_until,
+        worker=row.worker,
+        since=row.since,  # type: ignore[attr-defined]  # annotated
+    )
+
+
+def _state(pool: Pool, processes: Sequence[ProcessRow]) -> State:
+    return State(tuple(pool.available), tuple(p.maximum for p in processes), tuple(p.allocation for p in processes))
+
+
+def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[Step, ...]:
+    work = banker.work_along(_state(pool, sequence), range(len(sequence)))
+    return tuple(Step(process, work[i], work[i + 1]) for i, process in enumerate(sequence))
+
+
+def _wait_row(
+    pool: Pool, classes: list[ResourceClass], holders: list[ProcessRow], processes: Sequence[ProcessRow], request: Request, position: int
+) -> WaitRow:
+    asker = next(process for process in processes if process.id == request.process_id)
+    rows = holders if any(asker.allocation) else [*holders, asker]
+    parties = Parties(tuple(row.id for row in rows), tuple(row.label for row in rows), tuple(one.key for one in classes))
+    state, amounts = _state(pool, rows), tuple(request.amounts)
+    why = explain(state, parties, rows.index(asker), amounts, _verdict(pool, state, rows.index(asker), amounts).verdict)
+    return WaitRow(
+        request=request.pk,
+        process=asker.id,
+        label=asker.label,
+        kind=RequestKind(request.kind),
+        amounts={one.key: units for one, units in zip(classes, amounts, strict=True) if units},
+        verdict=why.verdict,
+        reason=why.reason,
+        blockers=why.blockers,
+        what_ends_it=why.what_ends_it,
+        since=request.created_at,
+        deadline=request.deadline,
+        position=position,
+    )
+
+
+def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> Decision:
+    if pool.policy == Policy.NAIVE and banker.fits(amounts, state.available):
+        return Decision(Verdict.GRANT)
+    return banker.examine(state, process, amounts, state_is_safe=pool.is_safe)

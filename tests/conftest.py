@@ -1,1 +1,25 @@
 """Fixtures that every app's tests share."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from tests.nameserver import serve_names
+from tests.servers import serve_site
+
+
+@pytest.fixture
+def make_site():
+    """Return a function that serves pages on loopback: `make_site({"/": "hello"}, address="127.0.0.2")`."""
+    with ExitStack() as stack:
+        yield lambda pages, **options: stack.enter_context(serve_site(pages, **options))
+
+
+@pytest.fixture
+def dns_server(settings):
+    """A scripted name server that every look-up of this test goes to (see `tests/nameserver.py`)."""
+    with serve_names() as server:
+        settings.DNS_SERVERS = (server.address,)
+        yield server

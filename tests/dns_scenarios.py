@@ -1,0 +1,112 @@
+"""What the scripted name server answers, by the first label of the name asked for.
+
+| first label | answer |
+|---|---|
+| `slow-N` | after N milliseconds |
+| `nx` `nxnosoa` `nxbig` | no such name, with a SOA of 30 s, without, with one of two days |
+| `nodata` `nodatanosoa` | the name is there, no address is |
+| `sf` `refused` `to` `drop1` | SERVFAIL; REFUSED; silence; silence to the first packet of each type |
+| `tc` `many` | truncated over UDP: one address, 200 addresses over TCP |
+| `chain-N` `split-N` `loop` `dangling` | N aliases in one answer; one alias an answer; a circle; an alias of nothing |
+| `ttl-N` | with this TTL, up to 2**32 - 1 |
+| `v6` `dual` `mapped` | AAAA only; A and AAAA; AAAA `::ffff:127.0.0.1` |
+| `private-10-0-0-1` `mixed` | that address; a public and a loopback one |
+| `rebind` | a public address at first, 127.0.0.1 ever after |
+| anything else | A `PLAIN`, TTL 300 |
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.rrset
+
+PLAIN, PUBLIC, PLAIN_V6 = "192.0.2.1", "93.184.216.34", "2001:db8::1"
+A, AAAA = dns.rdatatype.A, dns.rdatatype.AAAA
+
+
+def add(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, addresses: list[str], ttl: int = 300) -> None:
+    """Answer with those of the addresses that are of the type asked for; none: NODATA."""
+    wanted = [address for address in addresses if (":" in address) == (rdtype == AAAA)]
+    if wanted and rdtype in (A, AAAA):
+        response.answer.append(dns.rrset.from_text_list(f"{name}.", ttl, "IN", rdtype, wanted))
+    else:
+        soa(response)
+
+
+def soa(response: dns.message.Message, ttl: int = 30) -> None:
+    zone = response.question[0].name.parent()
+    response.authority.append(dns.rrset.from_text(zone, ttl, "IN", "SOA", f". . 1 3600 600 86400 {ttl * 2}"))
+
+
+def alias(response: dns.message.Message, name: str, target: str, ttl: int = 300) -> None:
+    response.answer.append(dns.rrset.from_text(f"{name}.", ttl, "IN", "CNAME", f"{target}."))
+
+
+def plain(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+    add(response, name, rdtype, [PLAIN])
+
+
+def no_such_name(response: dns.message.Message, soa_ttl: int | None) -> None:
+    response.set_rcode(dns.rcode.NXDOMAIN)
+    if soa_ttl is not None:
+        soa(response, soa_ttl)
+
+
+def chain(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+    """`chain-3.z` → `chain-2.z` → `chain-1.z` → `chain-0.z`; the last alias has the shortest TTL, 60 s."""
+    zone = name.partition(".")[2]
+    for n in range(int(argument), 0, -1):
+        alias(response, f"chain-{n}.{zone}", f"chain-{n - 1}.{zone}", 60 if n == 1 else 300)
+    add(response, f"chain-0.{zone}", rdtype, [PLAIN])
+
+
+def split(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+    zone, n = name.partition(".")[2], int(argument)
+    if n:
+        alias(response, name, f"split-{n - 1}.{zone}", 60 if n == 1 else 300)
+    else:
+        add(response, name, rdtype, [PLAIN])
+
+
+def dangling(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+    alias(response, name, f"nothing.{name}")
+    no_such_name(response, 30)
+
+
+def _with_addresses(*addresses: str) -> Scenario:
+    return lambda response, name, rdtype, argument: add(response, name, rdtype, list(addresses))
+
+
+Scenario = Callable[[dns.message.Message, str, dns.rdatatype.RdataType, str], None]
+SCENARIOS: dict[str, Scenario] = {
+    "nx": lambda response, *_: no_such_name(response, 30),
+    "nxnosoa": lambda response, *_: no_such_name(response, None),
+    "nxbig": lambda response, *_: no_such_name(response, 2 * 86400),
+    "nodata": lambda response, *_: soa(response),
+    "nodatanosoa": lambda *_: None,
+    "sf": lambda response, *_: response.set_rcode(dns.rcode.SERVFAIL),
+    "refused": lambda response, *_: response.set_rcode(dns.rcode.REFUSED),
+    "many": lambda response, name, rdtype, _: add(response, name, rdtype, [f"192.0.2.{n}" for n in range(200)]),
+    "chain": chain,
+    "split": split,
+    "loop": lambda response, name, *_: alias(response, name, name),
+    "dangling": dangling,
+    "v6": _with_addresses(PLAIN_V6),
+    "dual": _with_addresses(PLAIN, PLAIN_V6),
+    "mapped": _with_addresses("::ffff:127.0.0.1"),
+    "mixed": _with_addresses("127.0.0.1", PUBLIC),
+    "private": lambda response, name, rdtype, argument: add(response, name, rdtype, [argument.replace("-", ".")]),
+}
+
+
+def with_raw_ttl(wire: bytes, name: str) -> bytes:
+    """Patch the answer's TTL for `ttl-N`: the record's last 10 + 4 bytes are TTL, length and address."""
+    scenario, _, ttl = name.partition(".")[0].partition("-")
+    if scenario != "ttl" or dns.message.from_wire(wire).question[0].rdtype != A:
+        return wire
+    return wire[:-10] + struct.pack("!I", int(ttl)) + wire[-6:]

@@ -1,0 +1,113 @@
+"""What kind of network an address belongs to. Pure.
+
+`ipaddress.is_global` alone lets multicast, site-local, documentation and wrapped loopback addresses pass, so the rule here is
+stricter, and an address that carries another one (mapped, compatible, NAT64, 6to4, Teredo) is no better than what it carries.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from enum import StrEnum
+from functools import lru_cache
+
+IPv4, IPv6 = ipaddress.IPv4Address, ipaddress.IPv6Address
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class AddressClass(StrEnum):
+    """Only PUBLIC is fetched without an administrator's permission."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    LOOPBACK = "loopback"
+    LINK_LOCAL = "link_local"
+    UNSPECIFIED = "unspecified"
+    MULTICAST = "multicast"
+    RESERVED = "reserved"
+
+
+#: Registered as special by IANA, yet global, or not known, to some `ipaddress` of Python 3.11 to 3.14.
+_RESERVED = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation, as the next two
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "192.88.99.0/24",  # 6to4 relays, withdrawn (RFC 7526)
+        "198.18.0.0/15",  # benchmarks
+        "240.0.0.0/4",
+        "100::/64",  # discard only
+        "2001::/23",  # protocol assignments, with Teredo and ORCHID
+        "2001:db8::/32",
+        "3fff::/20",  # documentation (RFC 9637)
+        "5f00::/16",  # segment routing (RFC 9602)
+        "fec0::/10",  # site local, withdrawn (RFC 3879)
+    )
+)
+_CARRIER_NAT = ipaddress.ip_network("100.64.0.0/10")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NAT64_LOCAL = ipaddress.ip_network("64:ff9b:1::/48")
+_COMPATIBLE = ipaddress.ip_network("::/96")
+
+
+@lru_cache(maxsize=65536)
+def classify(address: str) -> AddressClass:
+    """Return the class of an address; of one that carries another, the class of what it carries unless that is public.
+
+    A wrapped public address is PUBLIC for mapped and NAT64 spellings, which reach it, and RESERVED for the obsolete ones.
+    Raises ValueError if the text is no address.
+    """
+    parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, IPv4):
+        return _plain_class(parsed)
+    carried = [_plain_class(inner) for inner in _carried(parsed)]
+    inside = next((kind for kind in carried if kind is not AddressClass.PUBLIC), None)
+    if inside:
+        return inside
+    if carried and (parsed.ipv4_mapped is not None or parsed in _NAT64):
+        return AddressClass.PUBLIC
+    return AddressClass.RESERVED if carried else _plain_class(parsed)
+
+
+def dialled(address: str) -> str:
+    """Return the address in the one spelling that names what a socket would reach: `::ffff:127.0.0.1` is 127.0.0.1.
+
+    Raises ValueError if the text is no address or names an interface (`fe80::1%eth0`).
+    """
+    parsed = ipaddress.ip_address(address)
+    if isinstance(parsed, IPv6):
+        if parsed.scope_id is not None:
+            raise ValueError(f"{address!r} names an interface of this machine")
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+    return str(parsed)
+
+
+def _carried(address: IPv6) -> list[IPv4]:
+    value = int(address)
+    low = IPv4(value & 0xFFFFFFFF)
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    if address.teredo is not None:
+        return list(address.teredo)
+    if address.sixtofour is not None:
+        return [address.sixtofour]
+    if address in _NAT64 or (address in _COMPATIBLE and value > 1):
+        return [low]
+    return []
+
+
+def _plain_class(address: Address) -> AddressClass:
+    """The order matters: `ipaddress` calls loopback and link-local addresses private as well."""
+    special = (
+        (address.is_unspecified, AddressClass.UNSPECIFIED),
+        (address.is_loopback, AddressClass.LOOPBACK),
+        (address.is_link_local, AddressClass.LINK_LOCAL),
+        (address.is_multicast, AddressClass.MULTICAST),
+        (any(address in network for network in _RESERVED if network.version == address.version), AddressClass.RESERVED),
+        (address in _NAT64_LOCAL or address in _CARRIER_NAT, AddressClass.PRIVATE),
+        (address.is_private, AddressClass.PRIVATE),
+        (address.is_reserved or not address.is_global, AddressClass.RESERVED),
+    )
+    return next((kind for holds, kind in special if holds), AddressClass.PUBLIC)

@@ -1,0 +1,111 @@
+"""Host names in one spelling, and addresses in disguise. Pure.
+
+Names follow IDNA2008 with UTS 46 and, like browsers, allow `_` and hyphens anywhere: real hosts have them. Addresses are
+recognised as the WHATWG URL standard does it (`127.1`, `0x7f.1`, `2130706433`), so that none of them is ever asked of DNS.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+import idna
+
+from dnscache.errors import BadName, RefusedName
+
+LONGEST_NAME, LONGEST_LABEL = 253, 63
+#: RFC 6761: always this machine, and never anything. `.test` and `.example` resolve where somebody has set them up.
+REFUSED = ("localhost", "invalid")
+
+_ASCII_LABEL = re.compile(r"[a-z0-9_-]+")
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+
+
+@dataclass(frozen=True)
+class Host:
+    """A name as DNS is asked for it, or (`is_literal`) an address in its canonical spelling, without brackets."""
+
+    text: str
+    is_literal: bool
+
+
+def read_host(text: str) -> Host:
+    """Return the host in its canonical spelling.
+
+    Raises BadName with the reason, or RefusedName for a name that RFC 6761 keeps from the network.
+    """
+    if text.startswith("[") or ":" in text:
+        return Host(_ipv6(text), True)
+    name = _mapped(text).removesuffix(".")
+    labels = name.split(".")
+    if _NUMBER.fullmatch(labels[-1]):
+        return Host(_ipv4(text, labels), True)
+    name = ".".join(_label(text, label) for label in labels)
+    if len(name) > LONGEST_NAME:
+        raise BadName(f"{_short(text)}: {len(name)} characters, more than {LONGEST_NAME}")
+    if name.rpartition(".")[2] in REFUSED:
+        raise RefusedName(f"{_short(text)}: the name is reserved and belongs to no host on the network (RFC 6761)")
+    return Host(name, False)
+
+
+def _mapped(text: str) -> str:
+    """Lower case, full-width letters narrow, other scripts' full stops as dots."""
+    if text.isascii():
+        return text.lower()
+    try:
+        return idna.uts46_remap(text, std3_rules=False)
+    except idna.IDNAError as error:
+        raise BadName(f"{_short(text)}: {error}") from error
+
+
+def _label(text: str, label: str) -> str:
+    if not label:
+        raise BadName(f"{_short(text)}: an empty label" if text else "the host is empty")
+    if not _ASCII_LABEL.fullmatch(label) or label.startswith("xn--"):
+        try:
+            label = idna.alabel(label).decode("ascii")
+        except idna.IDNAError as error:
+            raise BadName(f"{_short(text)}: {error}") from error
+    if len(label) > LONGEST_LABEL:
+        raise BadName(f"{_short(text)}: a label of {len(label)} characters, more than {LONGEST_LABEL}")
+    return label
+
+
+def _ipv6(text: str) -> str:
+    """A zone (`%eth0`) is refused: it names an interface of this machine."""
+    inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    try:
+        if "%" in inner:
+            raise ValueError("a zone is not allowed")
+        return str(ipaddress.IPv6Address(inner))
+    except ValueError as error:
+        raise BadName(f"{_short(text)}: not an IPv6 address ({error})") from error
+
+
+def _ipv4(text: str, parts: list[str]) -> str:
+    """One to four numbers in base 8, 10 or 16, the last filling the bytes that are left."""
+    try:
+        numbers = [_number(part) for part in parts]
+        *leading, last = numbers
+        if len(numbers) > 4 or any(number > 255 for number in leading):
+            raise ValueError("numbers out of range")
+        value = last + sum(number << (8 * (3 - place)) for place, number in enumerate(leading))
+        if last >= 256 ** (5 - len(numbers)):
+            raise ValueError("numbers out of range")
+    except ValueError as error:
+        raise BadName(f"{_short(text)}: ends in a number but is not an IPv4 address ({error})") from error
+    return str(ipaddress.IPv4Address(value))
+
+
+def _number(part: str) -> int:
+    if not _NUMBER.fullmatch(part):
+        raise ValueError(f"{part!r} is not a number")
+    if part.startswith("0x"):
+        return int(part[2:] or "0", 16)
+    return int(part, 8 if len(part) > 1 and part.startswith("0") else 10)
+
+
+def _short(text: str) -> str:
+    """The text for a message; hostile input can be megabytes long."""
+    return repr(text if len(text) <= 80 else text[:77] + "...")

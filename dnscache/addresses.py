@@ -9,9 +9,9 @@ from __future__ import annotations
 import ipaddress
 from enum import StrEnum
 from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
 
-IPv4, IPv6 = ipaddress.IPv4Address, ipaddress.IPv6Address
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Address = IPv4Address | IPv6Address
 
 
 class AddressClass(StrEnum):
@@ -59,7 +59,7 @@ def classify(address: str) -> AddressClass:
     Raises ValueError if the text is no address.
     """
     parsed = ipaddress.ip_address(address)
-    if isinstance(parsed, IPv4):
+    if isinstance(parsed, IPv4Address):
         return _plain_class(parsed)
     carried = [_plain_class(inner) for inner in _carried(parsed)]
     inside = next((kind for kind in carried if kind is not AddressClass.PUBLIC), None)
@@ -76,7 +76,7 @@ def dialled(address: str) -> str:
     Raises ValueError if the text is no address or names an interface (`fe80::1%eth0`).
     """
     parsed = ipaddress.ip_address(address)
-    if isinstance(parsed, IPv6):
+    if isinstance(parsed, IPv6Address):
         if parsed.scope_id is not None:
             raise ValueError(f"{address!r} names an interface of this machine")
         if parsed.ipv4_mapped is not None:
@@ -84,9 +84,9 @@ def dialled(address: str) -> str:
     return str(parsed)
 
 
-def _carried(address: IPv6) -> list[IPv4]:
+def _carried(address: IPv6Address) -> list[IPv4Address]:
     value = int(address)
-    low = IPv4(value & 0xFFFFFFFF)
+    low = IPv4Address(value & 0xFFFFFFFF)
     if address.ipv4_mapped is not None:
         return [address.ipv4_mapped]
     if address.teredo is not None:

@@ -51,7 +51,6 @@ class NameServer:
                 self._in_flight -= 1
         if response is None:
             return None
-        # to_wire refuses a TTL with its top bit set, which is the point of `ttl-4294967295`.
         return with_raw_ttl(response.to_wire(max_size=65535), name)
 
     def _respond(

@@ -36,5 +36,5 @@ def test_an_address_is_dialled_in_one_spelling(address, reached):
 
 @pytest.mark.parametrize("address", ["fe80::1%eth0", "127.1", "example.org", ""])
 def test_what_is_no_plain_address_is_not_dialled(address):
-    with pytest.raises(ValueError, match="interface|does not appear"):
+    with pytest.raises(ValueError, match=r"interface|does not appear"):
         dialled(address)

@@ -1,0 +1,131 @@
+import socket
+import time
+
+import pytest
+
+from dnscache.answers import Status
+from dnscache.lookup import ask, configured_servers
+from tests.dns_scenarios import PLAIN, PLAIN_V6
+
+
+@pytest.fixture
+def look_up(dns_server):
+    return lambda name, seconds=5.0: ask(name, seconds=seconds, servers=(dns_server.address,))
+
+
+@pytest.mark.parametrize(
+    ("name", "addresses", "ttl"),
+    [
+        ("plain.test", (PLAIN,), 300),
+        ("v6.test", (PLAIN_V6,), 300),
+        ("dual.test", (PLAIN, PLAIN_V6), 300),
+        ("mapped.test", ("::ffff:127.0.0.1",), 300),
+        ("private-10-0-0-1.test", ("10.0.0.1",), 300),
+        ("tc.test", (PLAIN,), 300),
+        ("chain-3.test", (PLAIN,), 60),
+        ("split-3.test", (PLAIN,), 60),
+        ("ttl-0.test", (PLAIN,), 0),
+        ("ttl-7.test", (PLAIN,), 7),
+        ("ttl-2147483648.test", (PLAIN,), 0),
+        ("ttl-4294967295.test", (PLAIN,), 0),
+        ("ttl-2147483647.test", (PLAIN,), 86400),
+    ],
+)
+def test_addresses_come_with_the_time_that_they_hold(look_up, name, addresses, ttl):
+    reply = look_up(name)
+
+    assert (reply.status, reply.addresses, reply.ttl) == (Status.OK, addresses, ttl)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "ttl"),
+    [
+        ("nx.test", Status.NXDOMAIN, 30),
+        ("nxnosoa.test", Status.NXDOMAIN, 60),
+        ("nxbig.test", Status.NXDOMAIN, 3600),
+        ("nodata.test", Status.NODATA, 30),
+        ("nodatanosoa.test", Status.NODATA, 60),
+        ("dangling.test", Status.NXDOMAIN, 30),
+    ],
+)
+def test_no_addresses_is_an_answer_too(look_up, name, status, ttl):
+    reply = look_up(name)
+
+    assert (reply.status, reply.addresses, reply.ttl) == (status, (), ttl)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("sf.test", "SERVFAIL"), ("refused.test", "REFUSED"), ("loop.test", "chain is too long"), ("split-9.test", "more than 8 aliases")],
+)
+def test_a_failing_server_is_told_from_an_answer(look_up, name, why):
+    reply = look_up(name)
+
+    assert reply.status is Status.SERVFAIL
+    assert why in reply.error
+
+
+def test_the_canonical_name_and_the_server_are_told(look_up, dns_server):
+    reply = look_up("chain-2.test")
+
+    assert reply.canonical == "chain-0.test"
+    assert reply.upstream == f"127.0.0.1:{dns_server.address[1]}"
+
+
+def test_both_families_are_asked_at_once(look_up):
+    begun = time.monotonic()
+
+    assert look_up("slow-300.test").addresses == (PLAIN,)
+    assert time.monotonic() - begun < 0.55
+
+
+def test_of_a_big_answer_sixteen_addresses_are_kept(look_up, dns_server):
+    assert len(look_up("many.test").addresses) == 16
+    assert dns_server.count("many.test", "A", "tcp") == 1
+
+
+def test_a_lost_packet_is_sent_again_after_a_second(look_up, dns_server):
+    reply = look_up("drop1.test")
+
+    assert reply.addresses == (PLAIN,)
+    assert 1000 <= reply.resolve_ms < 2000
+    assert dns_server.count("drop1.test", "A") == 2
+
+
+def test_silence_ends_with_the_time_allowed(look_up, dns_server):
+    reply = look_up("to.test", seconds=1.2)
+
+    assert reply.status is Status.TIMEOUT
+    assert 1200 <= reply.resolve_ms < 1700
+    assert dns_server.count("to.test", "A") == 2
+
+
+def test_the_next_server_is_asked_when_one_fails(dns_server):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        nobody = taken.getsockname()
+    reply = ask("plain.test", seconds=5, servers=(nobody, dns_server.address))
+
+    assert reply.addresses == (PLAIN,)
+    assert reply.resolve_ms < 900
+
+
+def test_a_port_where_nobody_listens_is_told_at_once():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        nobody = taken.getsockname()
+    reply = ask("plain.test", seconds=5, servers=(nobody,))
+
+    assert reply.status is Status.SERVFAIL
+    assert "refused" in reply.error
+    assert reply.resolve_ms < 900
+
+
+def test_without_any_server_the_setting_is_named():
+    assert "DNS_SERVERS" in ask("plain.test", seconds=1, servers=()).error
+
+
+def test_the_setting_names_the_servers(settings):
+    settings.DNS_SERVERS = (("192.0.2.53", 5353),)
+
+    assert configured_servers() == (("192.0.2.53", 5353),)

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from dnscache import resolver
 from tests.nameserver import serve_names
 from tests.servers import serve_site
 
@@ -19,7 +20,9 @@ def make_site():
 
 @pytest.fixture
 def dns_server(settings):
-    """A scripted name server that every look-up of this test goes to (see `tests/nameserver.py`)."""
+    """A scripted name server that every look-up of this test goes to (see `tests/dns_scenarios.py`)."""
     with serve_names() as server:
         settings.DNS_SERVERS = (server.address,)
+        resolver.forget()
         yield server
+    resolver.forget()

@@ -1,0 +1,40 @@
+"""The cache in the admin site: look, and flush what is wrong."""
+
+from __future__ import annotations
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from dnscache import services
+from dnscache.models import DnsEntry
+
+
+@admin.register(DnsEntry)
+class DnsEntryAdmin(admin.ModelAdmin):
+    """Look, don't touch: an edited answer would be a lie about DNS. A flushed name is asked for again when it is needed."""
+
+    list_display = ["name", "status", "addresses", "address_classes", "ttl", "resolve_ms", "expires_at", "retry_at", "fails", "error"]
+    list_filter = ["status"]
+    search_fields = ["name", "canonical"]
+    actions = ["flush"]
+    show_full_result_count = False
+
+    @admin.action(description="Flush the selected names", permissions=["flush"])
+    def flush(self, request: HttpRequest, queryset: QuerySet[DnsEntry]) -> None:
+        self.log_deletions(request, queryset)
+        count = services.flush(list(queryset.values_list("name", flat=True)))
+        self.message_user(request, f"{count} names flushed.", messages.SUCCESS)
+
+    def has_flush_permission(self, request: HttpRequest) -> bool:
+        """Whoever may delete entries may flush them; there is no other way to delete one."""
+        return request.user.has_perm("dnscache.delete_dnsentry")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: DnsEntry | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: DnsEntry | None = None) -> bool:
+        return False

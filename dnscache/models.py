@@ -1,0 +1,66 @@
+"""What DNS said, one row a name. Only `store.py` and `services.py` write here."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from dnscache import answers
+from dnscache.addresses import AddressClass
+from dnscache.question import MOST_ADDRESSES
+
+
+class DnsEntry(models.Model):
+    """The last answer for a name, raw: whether an address may be fetched from is for the fetcher to say, at each connect."""
+
+    class Status(models.TextChoices):
+        """Those of `answers.Status` that come from DNS."""
+
+        OK = answers.Status.OK.value, "has addresses"
+        NXDOMAIN = answers.Status.NXDOMAIN.value, "no such name"
+        NODATA = answers.Status.NODATA.value, "no address"
+        SERVFAIL = answers.Status.SERVFAIL.value, "name server failed"
+        TIMEOUT = answers.Status.TIMEOUT.value, "no answer in time"
+
+    name = models.CharField(primary_key=True, max_length=253, db_collation="C")
+    status = models.CharField(max_length=12, choices=Status.choices)
+    addresses = ArrayField(models.GenericIPAddressField(), help_text="IPv4 first; in the server's order")
+    address_classes = ArrayField(
+        models.CharField(max_length=12, choices=[(kind.value, kind.value) for kind in AddressClass]),
+        help_text="the kind of network of each address",
+    )
+    canonical = models.CharField(max_length=253, blank=True, help_text="the name at the end of the aliases")
+    rcode = models.PositiveSmallIntegerField(null=True, blank=True, help_text="DNS response code; empty if none came")
+    ttl = models.PositiveIntegerField(help_text="seconds, the least of the chain; 0 for a failure")
+    resolve_ms = models.PositiveIntegerField(help_text="milliseconds the look-up took")
+    resolved_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    retry_at = models.DateTimeField(null=True, blank=True, help_text="after a failure: not asked again before")
+    fails = models.PositiveSmallIntegerField(default=0, help_text="look-ups in a row that failed")
+    upstream = models.CharField(max_length=64, blank=True, help_text="the name server that answered")
+    error = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name = "DNS entry"
+        verbose_name_plural = "DNS entries"
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status="ok", addresses__len__range=(1, 2 * MOST_ADDRESSES)) | (~Q(status="ok") & Q(addresses__len=0)),
+                name="dns_addresses_exactly_when_ok",
+            ),
+            models.CheckConstraint(condition=Q(address_classes__len=F("addresses__len")), name="dns_every_address_has_a_class"),
+            models.CheckConstraint(
+                condition=Q(status__in=["servfail", "timeout"], retry_at__gt=F("resolved_at"), fails__gt=0)
+                | Q(status__in=["ok", "nxdomain", "nodata"], retry_at=None, fails=0),
+                name="dns_retry_exactly_after_a_failure",
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__gte=F("resolved_at"), ttl__lte=answers.LONGEST_TTL_SECONDS),
+                name="dns_life_is_within_bounds",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

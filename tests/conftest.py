@@ -26,3 +26,10 @@ def dns_server(settings):
         resolver.forget()
         yield server
     resolver.forget()
+
+
+@pytest.fixture
+def uncollected_static(settings):
+    """Let pages be rendered without `collectstatic` having been run first."""
+    settings.WHITENOISE_AUTOREFRESH = True
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

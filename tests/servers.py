@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import cast
 
 
@@ -150,3 +152,21 @@ def serve_site(
         thread.join()
         server.hang_up()
         server.server_close()
+
+
+def make_certificate(directory: Path, *names: str) -> Path:
+    """Make a self-signed certificate, with its key in the same file; it serves as its own authority. Needs `openssl`."""
+    path = directory / f"{names[0]}.pem"
+    key = directory / f"{names[0]}.key"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    options = ["-subj", f"/CN={names[0]}", "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names)]
+    subprocess.run([*command, *options, "-keyout", key, "-out", path], check=True, capture_output=True)
+    path.write_bytes(path.read_bytes() + key.read_bytes())
+    return path
+
+
+def tls_context(certificate: Path) -> ssl.SSLContext:
+    """Return what `serve_site(tls=…)` wants."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    return context

@@ -1,0 +1,131 @@
+"""HTTP over a socket to exactly the address that was vetted.
+
+The name stays in the Host header, in SNI and in the certificate check; no name is looked up here, so what DNS says a moment
+later (rebinding) changes nothing. Redirects are not followed: whoever calls vets the next hop.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import certifi
+import requests
+from requests.adapters import HTTPAdapter
+from requests.exceptions import InvalidURL
+from requests.models import PreparedRequest
+from requests.structures import CaseInsensitiveDict
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+from urllib3.util.connection import create_connection
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+#: connections kept open, one site each; the least recently used is closed
+MOST_SITES = 256
+#: idle connections kept for one site; politeness asks for one request at a time
+IDLE_PER_SITE = 2
+
+
+class _PinnedConnection(HTTPConnection):
+    """`host` is the name; the socket goes to `pinned_address`."""
+
+    def __init__(self, *args: Any, pinned_address: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._pinned_address = pinned_address
+
+    def _new_conn(self) -> socket.socket:
+        try:
+            return create_connection((self._pinned_address, self.port), self.timeout, socket_options=self.socket_options)
+        except TimeoutError as error:
+            raise ConnectTimeoutError(self, f"{self._pinned_address} did not answer within {self.timeout} s") from error
+        except OSError as error:
+            raise NewConnectionError(self, f"{self._pinned_address}: {error}") from error
+
+
+class _PinnedTlsConnection(_PinnedConnection, HTTPSConnection):
+    """The same below TLS, which goes by the name."""
+
+
+class _PinnedPool(HTTPConnectionPool):
+    ConnectionCls = _PinnedConnection
+
+
+class _PinnedTlsPool(HTTPSConnectionPool):
+    ConnectionCls = _PinnedTlsConnection
+
+
+class _PinnedRequest(PreparedRequest):
+    """Built for one vetted address."""
+
+    address: str
+
+
+class _PinnedAdapter(HTTPAdapter):
+    """Connections kept by scheme, name, port and address: a site that moves gets a new one."""
+
+    def __init__(self, trust: ssl.SSLContext) -> None:
+        self._trust = trust
+        super().__init__(pool_connections=MOST_SITES, pool_maxsize=IDLE_PER_SITE)
+
+    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:
+        self.poolmanager = PoolManager(num_pools=connections)
+        self.poolmanager.pool_classes_by_scheme = {"http": _PinnedPool, "https": _PinnedTlsPool}
+
+    def get_connection_with_tls_context(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> HTTPConnectionPool:
+        if not isinstance(request, _PinnedRequest):
+            raise TypeError("only get_pinned() sends requests: others carry no vetted address")
+        url = urlsplit(request.url or "")
+        if url.scheme not in DEFAULT_PORTS or not url.hostname:
+            raise InvalidURL(f"{request.url!r} is no http or https URL", request=request)
+        port = url.port or DEFAULT_PORTS[url.scheme]
+        key: Any = (url.scheme, url.hostname, port, request.address)
+        context = {"scheme": url.scheme, "host": url.hostname, "port": port, "maxsize": IDLE_PER_SITE, "ssl_context": self._trust}
+        pool: HTTPConnectionPool = self.poolmanager.connection_from_pool_key(key, {**context, "pinned_address": request.address})
+        return pool
+
+    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
+        """Leave the pool alone: its context requires certificates, and has read the authorities once for all connections."""
+
+
+class PinnedSession(requests.Session):
+    """A session for `get_pinned` only; shared by any number of threads. Knows neither cookies, proxies nor .netrc.
+
+    `authorities` is a file of certificates to trust instead of certifi's.
+    """
+
+    def __init__(self, *, authorities: str | None = None) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.adapters.clear()
+        adapter = _PinnedAdapter(ssl.create_default_context(cafile=authorities or certifi.where()))
+        self._pinned = adapter
+        self.mount("http://", adapter)
+        self.mount("https://", adapter)
+
+    def get_pinned(
+        self,
+        url: str,
+        *,
+        address: str,
+        headers: Mapping[str, str],
+        timeout: tuple[float, float] = (5.0, 5.0),
+        method: str = "GET",
+    ) -> requests.Response:
+        """Fetch a canonical http or https URL from `address`, which must be vetted; the body is left to be streamed.
+
+        `timeout` is for connecting and for each read. The headers are sent as given, Host apart. Close the response, or read it
+        to its end, to keep the connection for the next request. Raises requests.RequestException when the fetch fails and
+        ValueError if `address` is no address or the URL's port no port.
+        """
+        ip_address(address)
+        # Session.prepare_request and Session.send merge settings, cookies and hooks that are all empty here, which takes longer
+        # than the rest of requests together, and send() prepares the next hop of every redirect.
+        request = _PinnedRequest()
+        request.method, request.url, request.address = method, url, address
+        request.headers = CaseInsensitiveDict(headers)
+        return self._pinned.send(request, stream=True, timeout=timeout)

@@ -1,0 +1,78 @@
+"""Which of a name's addresses may be connected to.
+
+Public ones always; others only where an administrator allows their network and port; our own services never. Asked for every
+connection anew, redirects included: an answer that was fine a minute ago says nothing about the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address
+
+from dnscache.addresses import AddressClass, classify, dialled
+
+#: Never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this machine's own services, and a multicast
+#: address is no host at all.
+_NEVER = frozenset({AddressClass.UNSPECIFIED, AddressClass.MULTICAST})
+_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """An administrator's permission: this network, these ports, both ends included."""
+
+    network: IPv4Network | IPv6Network
+    port_from: int
+    port_to: int
+
+    def covers(self, address: str, port: int) -> bool:
+        return self.port_from <= port <= self.port_to and ip_address(address) in self.network
+
+
+@dataclass(frozen=True)
+class Vetted:
+    """`permitted` keeps the order given, in the spelling to dial; if it is empty, `reason` says why in a sentence."""
+
+    permitted: tuple[str, ...]
+    reason: str = ""
+
+
+def vet(addresses: Sequence[str], port: int, *, allowed: Iterable[Allowed], forbidden: frozenset[tuple[str, int]]) -> Vetted:
+    """Return those of the addresses that may be connected to on this port.
+
+    `forbidden` are our own services as they listen, (address, port); one on 0.0.0.0 or :: closes its port on every address
+    that is not public.
+    """
+    permissions = list(allowed)
+    permitted: list[str] = []
+    refusals: list[str] = []
+    for address in dict.fromkeys(dialled(raw) for raw in addresses):
+        refusal = _refusal(address, port, permissions, forbidden)
+        if refusal:
+            refusals.append(refusal)
+        else:
+            permitted.append(address)
+    if permitted:
+        return Vetted(tuple(permitted))
+    return Vetted((), "; ".join(refusals) if refusals else "the name has no address")
+
+
+def _refusal(address: str, port: int, allowed: list[Allowed], forbidden: frozenset[tuple[str, int]]) -> str:
+    """Say why not, or nothing."""
+    kind = classify(address)
+    if (address, port) in forbidden:
+        return f"{address} port {port} is a service of this site itself"
+    if kind is AddressClass.PUBLIC:
+        return ""
+    if any((everywhere, port) in forbidden for everywhere in _EVERY_ADDRESS):
+        return f"{address} port {port} may be a service of this site itself"
+    if kind in _NEVER:
+        return f"{address} is {_in_words(kind)}: no host has it"
+    if not any(permission.covers(address, port) for permission in allowed):
+        return f"{address} is {_in_words(kind)} and no administrator has allowed it on port {port}"
+    return ""
+
+
+def _in_words(kind: AddressClass) -> str:
+    return f"a {kind.replace('_', '-')} address" if kind is not AddressClass.UNSPECIFIED else "an unspecified address"

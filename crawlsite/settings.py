@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from crawlsite import env
 from crawlsite.database import database_setting
 from crawlsite.logs import logging_setting
+from crawlsite.own_services import own_services
 
 ENVIRONMENT = env.read()
 BASE_DIR = env.BASE_DIR
@@ -114,4 +115,6 @@ BANK_LEASE_SECONDS = ENVIRONMENT.bank_lease_seconds
 BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
 CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
 DNS_SERVERS = ENVIRONMENT.dns_servers
+#: our own web server, database and queue as they listen: never fetched, whatever networks are allowed
+OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port

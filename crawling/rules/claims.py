@@ -1,0 +1,39 @@
+"""How much of each resource class a crawl claims, and how much of it a shift needs to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: what a crawl claims (Max) unless its order says otherwise; never more than the pool has
+USUAL_CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8}
+#: of these a shift begins with one unit and grows; of all others it needs the whole claim from the start
+GROWING = frozenset({"fetch_slots", "dns_slots"})
+#: without one of each there is no shift
+NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
+
+
+def complete_claim(wanted: Mapping[str, int], capacity: Mapping[str, int]) -> tuple[dict[str, int], dict[str, str]]:
+    """Return Max for every class of the pool, and a sentence for each entry that cannot be.
+
+    `capacity` is the pool's, by class; classes that `wanted` leaves out take their usual claim.
+    """
+    errors = {key: _mistake(key, units, capacity) for key, units in wanted.items()}
+    usual = {key: min(USUAL_CLAIM.get(key, 0), units) for key, units in capacity.items()}
+    return {**usual, **wanted}, {f"claim.{key}": message for key, message in errors.items() if message}
+
+
+def _mistake(key: str, units: int, capacity: Mapping[str, int]) -> str:
+    if key not in capacity:
+        return f"the pool has no such resource class; it has {', '.join(capacity)}"
+    if units > capacity[key]:
+        return f"{units} is more than the pool has ({capacity[key]}); claim less or ask an administrator for more capacity"
+    if key == "worker" and units != 1:
+        return "must be 1: a shift is one worker's work"
+    if key in NEEDED and units < 1:
+        return "must be 1 or more: no shift can work without it"
+    return ""
+
+
+def start_amounts(claim: Mapping[str, int]) -> dict[str, int]:
+    """What a shift of this claim asks for at once, all or nothing."""
+    return {key: min(1, units) if key in GROWING else units for key, units in claim.items() if units}

@@ -1,0 +1,95 @@
+"""What an operator may ask of a crawl, and the sentence for each mistake. Every door (page, JSON, command) reads orders here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from crawling.rules.addresses import BadUrl, read_address
+
+#: more belong into several crawls, which can then be paused, limited and compared apart
+MAX_SEEDS = 5000
+MAX_BATCH_SIZE = 500
+
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+
+class CrawlOrder(BaseModel):
+    """A checked order. `None` as a limit means no limit.
+
+    batch_size: URLs a host hands out between two looks at the frontier; 1 keeps the order of visits exact, more is faster.
+    claim: Max, units by resource class; classes that are left out take the pool's usual share.
+    processes: crawl processes that share the hosts; on one host a second one gains nothing.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
+    seeds: Annotated[list[str], Field(min_length=1, max_length=MAX_SEEDS)]
+    order: Literal["breadth_first"] = "breadth_first"
+    max_pages: Count | None = None
+    max_depth: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 1.0
+    processes: Annotated[int, Field(ge=1, le=64)] = 1
+    batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE)] = 100
+    claim: dict[str, Annotated[int, Field(ge=0, le=2_000_000_000)]] = Field(default_factory=dict)
+
+    @field_validator("seeds")
+    @classmethod
+    def _canonical(cls, seeds: list[str]) -> list[str]:
+        wrong = []
+        addresses = []
+        for seed in seeds:
+            try:
+                addresses.append(read_address(seed).url)
+            except BadUrl as error:
+                wrong.append(str(error))
+        if wrong:
+            more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
+            raise ValueError("; ".join(wrong[:3]) + more)
+        return list(dict.fromkeys(addresses))
+
+
+#: pydantic's kind of error -> our sentence; the placeholders are the error's own context
+SENTENCES = {
+    "missing": "is needed",
+    "extra_forbidden": "is not a field of a crawl order; these are: " + ", ".join(CrawlOrder.model_fields),
+    "greater_than_equal": "must be {ge} or more",
+    "less_than_equal": "must be {le} or less",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be text",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must be one line without control characters",
+    "list_type": "must be a list",
+    "dict_type": "must be a table of class and units",
+    "literal_error": "must be {expected}",
+    "value_error": "{error}",
+}
+
+
+def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
+    """Return the order, or None and a sentence by field. All mistakes are told at once."""
+    try:
+        return CrawlOrder.model_validate(dict(fields)), {}
+    except ValidationError as error:
+        errors: dict[str, str] = {}
+        for mistake in error.errors():
+            field = ".".join(str(part) for part in mistake["loc"])
+            errors.setdefault(field, _sentence(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
+        return None, errors
+
+
+def _sentence(kind: str, context: Mapping[str, Any], otherwise: str) -> str:
+    if kind == "too_short":
+        return "needs at least one entry"
+    if kind == "too_long":
+        return f"has {context['actual_length']} entries, at most {context['max_length']} are taken; split it over several crawls"
+    return SENTENCES[kind].format(**context) if kind in SENTENCES else otherwise

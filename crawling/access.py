@@ -1,0 +1,30 @@
+"""Who we say we are and where beyond the public internet we may go, as administrators set it."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+
+from django.db import transaction
+
+from crawling.models import AllowedNetwork, Identity
+from crawling.rules.vetting import Allowed
+
+
+def identity() -> Identity:
+    """The identity as it stands; one that says nothing yet until somebody sets it."""
+    return Identity.objects.filter(pk=1).first() or Identity(pk=1)
+
+
+@transaction.atomic
+def set_identity(product_token: str, contact_url: str) -> Identity:
+    """Say who crawls. Raises ValidationError with a message by field."""
+    row = Identity(pk=1, product_token=product_token, contact_url=contact_url)
+    row.clean_fields()
+    row.save()
+    return row
+
+
+def allowed_networks() -> list[Allowed]:
+    """What administrators have allowed beyond public addresses."""
+    rows = AllowedNetwork.objects.all()
+    return [Allowed(ip_network(row.network), row.port_from, row.port_to) for row in rows]

@@ -1,0 +1,32 @@
+"""What can go wrong in crawling, as sentences that operators read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class CrawlError(Exception):
+    """The crawl cannot do what was asked of it."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or self.__doc__)
+
+
+class BadOrder(CrawlError):
+    """The order for a crawl has mistakes; `errors` holds a sentence for each field that has one."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"{field}: {message}" for field, message in self.errors.items()))
+
+
+class UnknownCrawl(CrawlError):
+    """There is no such crawl."""
+
+
+class WrongState(CrawlError):
+    """The crawl is not in a state in which this can be done."""
+
+
+class NoPool(CrawlError):
+    """There is no pool of resources yet; run `make run` or `python manage.py set_up` first."""

@@ -1,0 +1,23 @@
+"""The rows of crawling, by what they are about."""
+
+from crawling.models.access import AllowedNetwork, Identity
+from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
+from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
+from crawling.models.pages import Page, RunCount
+
+__all__ = [
+    "AllowedNetwork",
+    "CrawlJob",
+    "Host",
+    "HostQueue",
+    "Identity",
+    "Page",
+    "RobotsFile",
+    "Run",
+    "RunCount",
+    "RunProcess",
+    "RunState",
+    "Shift",
+    "Url",
+    "UrlState",
+]

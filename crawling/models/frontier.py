@@ -1,0 +1,103 @@
+"""What waits to be fetched, by host. Written by `crawling.frontier` only."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.functions import TransactionNow
+from django.db import models
+from django.db.models import Q
+
+from crawling.models.jobs import Run, Shift
+
+
+class Host(models.Model):
+    """One politeness clock, shared by all crawls: nobody fetches before `due_at`, and only the leasing shift after.
+
+    name: as `Address.host_key` spells it. While `shift` is set the host is leased; a lease that ran out keeps the
+    host quiet until `lease_until` + `delay_seconds`, since its last fetch may have been at the very end.
+    """
+
+    name = models.CharField(max_length=260, unique=True, db_collation="C")
+    due_at = models.DateTimeField(db_default=TransactionNow())
+    delay_seconds = models.FloatField(db_default=0, help_text="the delay that the last shift kept")
+    shift = models.ForeignKey(Shift, models.SET_NULL, null=True, related_name="hosts")
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(shift=None) | Q(lease_until__isnull=False), name="a_leased_host_has_a_lease_end")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RobotsFile(models.Model):
+    """An origin's robots.txt as last fetched; `status` 0 or less means that there was no answer."""
+
+    origin = models.CharField(max_length=270, primary_key=True, db_collation="C")
+    status = models.SmallIntegerField()
+    body = models.BinaryField()
+    fetched_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.origin
+
+
+class HostQueue(models.Model):
+    """A run's URLs on one host. `queued` counts them; before `due_at` none of them may be tried."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="queues")
+    host = models.ForeignKey(Host, models.PROTECT, related_name="queues")
+    process_number = models.PositiveSmallIntegerField(help_text="the process of the run that serves this host")
+    queued = models.IntegerField(db_default=0)
+    due_at = models.DateTimeField(db_default=TransactionNow())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "host"], name="one_queue_a_host_and_run"),
+            models.CheckConstraint(condition=Q(queued__gte=0), name="queued_is_never_negative"),
+        ]
+        indexes = [
+            models.Index(fields=["run", "process_number", "due_at"], condition=Q(queued__gt=0), name="queues_with_work"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.host_id}"
+
+
+class UrlState(models.TextChoices):
+    """discovered = the sum of all five (DESIGN's counts)."""
+
+    QUEUED = "q", "queued"
+    IN_PROCESS = "p", "in process"
+    SUCCEEDED = "s", "succeeded"
+    FAILED = "f", "failed"
+    EXCLUDED = "x", "excluded"
+
+
+class Url(models.Model):
+    """One URL of one run; whatever becomes of it stays here. The fingerprint is unique in the run (SEEDS W11)."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="urls", db_index=False)
+    queue = models.ForeignKey(HostQueue, models.CASCADE, related_name="urls", db_index=False)
+    fingerprint = models.BigIntegerField()
+    url = models.TextField()
+    depth = models.SmallIntegerField()
+    rank = models.FloatField(help_text="lowest first; among equals, first found first")
+    via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
+    state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
+    shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, related_name="urls")
+    attempts = models.SmallIntegerField(db_default=0)
+    due_at = models.DateTimeField(null=True, help_text="not before, after a failure that may pass")
+    status = models.SmallIntegerField(null=True, help_text="of the last try: HTTP's, or a negative FetchStatus")
+    error = models.TextField(blank=True, db_default="")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "fingerprint"], name="a_url_is_seen_once_a_run")]
+        indexes = [
+            models.Index(fields=["queue", "rank", "id"], condition=Q(state="q"), name="urls_waiting"),
+            models.Index(fields=["shift"], condition=Q(state="p"), name="urls_in_process"),
+            models.Index(fields=["run", "queue"], condition=Q(depth=0), name="seeds_of_a_run"),
+        ]
+
+    def __str__(self) -> str:
+        return self.url

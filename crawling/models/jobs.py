@@ -1,0 +1,108 @@
+"""A crawl, its runs, a run's processes and their shifts. Written by `crawling.services` only."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from allocation.models import Process
+
+
+class CrawlJob(models.Model):
+    """What an operator wants crawled; `crawling.rules.orders` says what each field means and checks it."""
+
+    name = models.CharField(max_length=100, unique=True)
+    seeds = ArrayField(models.TextField())
+    visit_order = models.CharField(max_length=20, default="breadth_first")
+    max_pages = models.PositiveIntegerField(null=True)
+    max_depth = models.PositiveIntegerField(null=True)
+    delay_seconds = models.FloatField()
+    processes = models.PositiveSmallIntegerField(default=1)
+    batch_size = models.PositiveSmallIntegerField()
+    claim = models.JSONField(help_text="Max: units by resource class")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name = "crawl"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RunState(models.TextChoices):
+    """What is stored; that a run *waits* follows from the bank and is added on reading (`selectors`)."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PAUSING = "pausing"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+#: a run in one of these has nothing more to do
+ENDED_STATES = (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
+#: in these its processes may ask for shifts
+WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
+
+
+class Run(models.Model):
+    """One execution of a crawl. Its row is the lock that all writes to its part of the frontier take first."""
+
+    crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="runs")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
+    reason = models.TextField(blank=True, help_text="one sentence: why it is in this state")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["crawl", "number"], name="runs_of_a_crawl_are_numbered"),
+            models.UniqueConstraint(fields=["crawl"], condition=~Q(state__in=ENDED_STATES), name="a_crawl_has_one_live_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.crawl.name} run {self.number}"
+
+
+class RunProcess(models.Model):
+    """One of a run's processes: it serves its share of the hosts and has one row in the bank."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="processes")
+    number = models.PositiveSmallIntegerField(help_text="from 0; hosts are placed on numbers")
+    bank_process = models.OneToOneField(Process, models.PROTECT, null=True, related_name="run_process")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="processes_of_a_run_are_numbered")]
+
+    def __str__(self) -> str:
+        return f"{self.run} process {self.number}"
+
+
+class Shift(models.Model):
+    """One RQ job's turn at a run. Its id is the token that fences its writes to hosts and URLs."""
+
+    process = models.ForeignKey(RunProcess, models.CASCADE, related_name="shifts")
+    epoch = models.BigIntegerField(help_text="of the bank's process; one shift an epoch")
+    worker = models.CharField(max_length=200)
+    started_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+    ending = models.CharField(max_length=200, blank=True, help_text="why it ended")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["process", "epoch"], name="one_shift_an_epoch"),
+            models.UniqueConstraint(fields=["process"], condition=Q(ended_at=None), name="one_live_shift_a_process"),
+        ]
+
+    def __str__(self) -> str:
+        return f"shift {self.pk}"

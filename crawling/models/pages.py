@@ -1,0 +1,48 @@
+"""What was fetched, and the counts. Written by `crawling.frontier.record` only."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from crawling.models.frontier import Url
+from crawling.models.jobs import Run
+
+
+class Page(models.Model):
+    """One answered fetch. A redirect is a page whose `final_url` is its target, fetched in its own turn."""
+
+    url = models.OneToOneField(Url, models.CASCADE, primary_key=True, related_name="page")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="pages")
+    status = models.SmallIntegerField()
+    final_url = models.TextField()
+    content_type = models.TextField(blank=True)
+    charset = models.TextField(blank=True)
+    title = models.TextField(blank=True)
+    bytes = models.BigIntegerField()
+    fingerprint = models.BigIntegerField(help_text="64 bits of the content (SEEDS W8)")
+    address = models.GenericIPAddressField(help_text="the address that answered")
+    fetch_seconds = models.FloatField()
+    fetched_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.final_url}"
+
+
+class RunCount(models.Model):
+    """What a process of a run did in one minute; totals are sums, so that no row is fought over."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="counts")
+    process_number = models.PositiveSmallIntegerField()
+    minute = models.DateTimeField()
+    discovered = models.BigIntegerField(db_default=0)
+    fetched = models.BigIntegerField(db_default=0)
+    succeeded = models.BigIntegerField(db_default=0)
+    failed = models.BigIntegerField(db_default=0)
+    excluded = models.BigIntegerField(db_default=0)
+    bytes = models.BigIntegerField(db_default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "process_number", "minute"], name="counts_by_process_and_minute")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.minute:%H:%M}"

@@ -1,0 +1,164 @@
+"""Hand hosts and their URLs to a shift, and take them back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import Sum
+
+from crawling.frontier.locking import locked_run
+from crawling.models import Run, RunCount, Shift
+
+#: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the shift may have fetched until then
+FREE_AT = "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE h.lease_until + make_interval(secs => h.delay_seconds) END"
+
+LEASE_HOSTS = f"""
+WITH due AS (
+    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at
+    FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
+      AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %(soon)s)
+    ORDER BY 3, 2 LIMIT %(limit)s
+    FOR NO KEY UPDATE OF h SKIP LOCKED
+)
+UPDATE crawling_host h
+SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
+    delay_seconds = greatest(h.delay_seconds, %(delay)s)
+FROM due WHERE h.id = due.host_id
+RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8
+"""  # noqa: S608  # FREE_AT is the constant above
+
+CLAIM_URLS = """
+WITH picked AS (
+    SELECT u.id FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id, n)
+    CROSS JOIN LATERAL (
+        SELECT id FROM crawling_url
+        WHERE queue_id = wanted.queue_id AND state = 'q' AND (due_at IS NULL OR due_at <= clock_timestamp())
+        ORDER BY rank, id LIMIT wanted.n
+    ) u
+)
+UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
+FROM picked WHERE u.id = picked.id
+RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank
+"""
+
+#: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is
+COUNT_CLAIMED = """
+UPDATE crawling_hostqueue q
+SET queued = q.queued - taken.n,
+    due_at = CASE WHEN taken.n = taken.asked THEN q.due_at ELSE coalesce(
+        (SELECT min(u.due_at) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q' AND u.due_at > clock_timestamp()),
+        q.due_at) END
+FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
+WHERE q.id = taken.id
+"""
+
+LET_GO = """
+UPDATE crawling_host h
+SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay,
+    due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
+FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[]) AS gone(id, wait, delay)
+WHERE h.id = gone.id AND h.shift_id = %(shift)s
+"""
+
+RENEW = """
+UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s) WHERE shift_id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedHost:
+    """A host that this shift alone may fetch from, after `wait_seconds`."""
+
+    queue_id: int
+    host_id: int
+    name: str
+    wait_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedUrl:
+    """A URL in process; `attempts` counts this try."""
+
+    queue_id: int
+    id: int
+    url: str
+    depth: int
+    attempts: int
+    rank: float
+
+
+def lease_hosts(
+    shift: Shift, *, limit: int, soon_seconds: float, delay_seconds: float, lease_seconds: float, avoid: Collection[int] = ()
+) -> list[LeasedHost]:
+    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, the longest free first.
+
+    Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`.
+    """
+    values: dict[str, Any] = {
+        "run": shift.process.run_id,
+        "number": shift.process.number,
+        "limit": limit,
+        "soon": soon_seconds,
+        "shift": shift.pk,
+        "lease": lease_seconds,
+        "delay": delay_seconds,
+        "avoid": list(avoid),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(LEASE_HOSTS, values)
+        return sorted((LeasedHost(*row) for row in cursor.fetchall()), key=lambda host: (host.wait_seconds, host.queue_id))
+
+
+def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
+    """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is never overshot."""
+    with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
+        limits = _within_page_limit(run, wanted)
+        if not limits:
+            return {}
+        cursor.execute(CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk})
+        claimed: dict[int, list[ClaimedUrl]] = {queue: [] for queue in limits}
+        for url in sorted((ClaimedUrl(*row) for row in cursor.fetchall()), key=lambda url: (url.rank, url.id)):
+            claimed[url.queue_id].append(url)
+        counts = [len(urls) for urls in claimed.values()]
+        cursor.execute(COUNT_CLAIMED, {"queues": list(limits), "counts": counts, "asked": list(limits.values())})
+    return claimed
+
+
+def pages_left(run: Run) -> int | None:
+    """How many more pages the run may fetch, those in process counted as fetched; None without a limit."""
+    if run.crawl.max_pages is None:
+        return None
+    fetched = RunCount.objects.filter(run=run).aggregate(total=Sum("fetched"))["total"] or 0
+    in_process = run.urls.filter(state="p", shift__isnull=False, shift__process__run=run).count()
+    return max(0, run.crawl.max_pages - fetched - in_process)
+
+
+def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
+    left = pages_left(run)
+    if left is None:
+        return dict(wanted)
+    limits: dict[int, int] = {}
+    for queue, count in wanted.items():
+        if left > 0:
+            limits[queue] = min(count, left)
+            left -= limits[queue]
+    return limits
+
+
+def let_go(shift: Shift, hosts: Sequence[tuple[int, float, float]]) -> None:
+    """Give hosts back as (host id, seconds until the next fetch may begin, the delay that was kept)."""
+    if not hosts:
+        return
+    ids, waits, delays = (list(column) for column in zip(*hosts, strict=True))
+    with connection.cursor() as cursor:
+        cursor.execute(LET_GO, {"hosts": ids, "waits": waits, "delays": delays, "shift": shift.pk})
+
+
+def renew_hosts(shift_id: int, lease_seconds: float) -> None:
+    """Keep the shift's hosts leased for so many seconds more."""
+    with connection.cursor() as cursor:
+        cursor.execute(RENEW, [lease_seconds, shift_id])

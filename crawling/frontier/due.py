@@ -1,0 +1,37 @@
+"""What the frontier says without being changed: what is due when, and who else wants a host."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import connection
+
+from crawling.frontier.claiming import FREE_AT
+from crawling.models import HostQueue, RunProcess, Url
+from crawling.models.jobs import WORKING_STATES
+
+UNTIL_DUE = f"""
+SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT})) - clock_timestamp())::float8
+FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+WHERE q.run_id = %s AND q.process_number = %s AND q.queued > 0
+"""  # noqa: S608  # FREE_AT is a constant
+
+
+def seconds_until_due(process: RunProcess) -> float | None:
+    """Seconds until one of the process's hosts may be fetched from (negative: it waits already); None without URLs."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNTIL_DUE, [process.run_id, process.number])
+        row = cursor.fetchone()
+    return None if row is None or row[0] is None else float(row[0])
+
+
+def contested(host_ids: Collection[int], run_id: int) -> set[int]:
+    """Those of the hosts that another run at work wants to fetch from, too."""
+    others = HostQueue.objects.filter(host__in=host_ids, queued__gt=0, run__state__in=WORKING_STATES).exclude(run=run_id)
+    return set(others.values_list("host_id", flat=True))
+
+
+def scope_hosts(run_id: int) -> set[str]:
+    """Host keys of a run's seeds, and of where its seeds redirect to, which count as seeds."""
+    queues = Url.objects.filter(run=run_id, depth=0).values("queue").distinct()
+    return set(HostQueue.objects.filter(pk__in=queues).values_list("host__name", flat=True))

@@ -1,0 +1,164 @@
+"""Write down what became of claimed URLs: verdicts, pages, new links and counts, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.locking import locked_run
+from crawling.frontier.sowing import Candidate, sow
+from crawling.models import Page, Shift, UrlState
+
+SETTLE_URLS = """
+UPDATE crawling_url u
+SET state = done.state, status = done.status, error = done.error,
+    due_at = CASE WHEN done.retry IS NULL THEN NULL ELSE clock_timestamp() + make_interval(secs => done.retry) END,
+    shift_id = CASE WHEN done.state = 'q' THEN NULL ELSE u.shift_id END
+FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[], %(retries)s::float8[])
+     AS done(id, state, status, error, retry)
+WHERE u.id = done.id AND u.state = 'p' AND u.shift_id = %(shift)s
+RETURNING u.id
+"""
+
+COUNT_REQUEUED = """
+UPDATE crawling_hostqueue q
+SET queued = q.queued + back.n, due_at = CASE WHEN q.queued > 0 THEN least(q.due_at, back.due_at) ELSE back.due_at END
+FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) AS due_at FROM crawling_url
+      WHERE id = ANY(%s) GROUP BY queue_id) back
+WHERE q.id = back.queue_id
+"""
+
+ADD_COUNTS = """
+INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, excluded, bytes)
+VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s)
+ON CONFLICT (run_id, process_number, minute) DO UPDATE SET
+    discovered = crawling_runcount.discovered + excluded.discovered, fetched = crawling_runcount.fetched + excluded.fetched,
+    succeeded = crawling_runcount.succeeded + excluded.succeeded, failed = crawling_runcount.failed + excluded.failed,
+    excluded = crawling_runcount.excluded + excluded.excluded, bytes = crawling_runcount.bytes + excluded.bytes
+"""
+
+GIVE_BACK = """
+WITH back AS (
+    UPDATE crawling_url u SET state = 'q', shift_id = NULL, attempts = greatest(0, u.attempts - 1)
+    WHERE u.shift_id = %(shift)s AND u.state = 'p' AND (%(ids)s::bigint[] IS NULL OR u.id = ANY(%(ids)s))
+    RETURNING u.queue_id
+), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id)
+UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = least(q.due_at, clock_timestamp())
+FROM counted WHERE q.id = counted.queue_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered; becomes the page's row."""
+
+    status: int
+    final_url: str
+    content_type: str
+    charset: str
+    title: str
+    bytes: int
+    fingerprint: int
+    address: str
+    fetch_seconds: float
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one try at a URL. With `retry_seconds` it goes back to the queue, not before then."""
+
+    url_id: int
+    state: UrlState
+    status: int
+    error: str = ""
+    retry_seconds: float | None = None
+    answer: Answer | None = None
+    links: Sequence[Candidate] = field(default_factory=tuple)
+
+
+def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int]) -> Collection[int]:
+    """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all."""
+    if not outcomes:
+        return ()
+    with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
+        kept_ids = _settle(cursor, shift, outcomes)
+        kept = [outcome for outcome in outcomes if outcome.url_id in kept_ids]
+        requeued = [outcome.url_id for outcome in kept if outcome.state == UrlState.QUEUED]
+        if requeued:
+            cursor.execute(COUNT_REQUEUED, [requeued])
+        Page.objects.bulk_create([_page(run.pk, outcome) for outcome in kept if outcome.answer])
+        discovered = sow(run, [link for outcome in kept for link in outcome.links], numbers=numbers)
+        _count(cursor, shift, kept, discovered)
+    return kept_ids
+
+
+def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) -> set[int]:
+    cursor.execute(
+        SETTLE_URLS,
+        {
+            "ids": [outcome.url_id for outcome in outcomes],
+            "states": [str(outcome.state) for outcome in outcomes],
+            "statuses": [outcome.status for outcome in outcomes],
+            "errors": [outcome.error for outcome in outcomes],
+            "retries": [outcome.retry_seconds for outcome in outcomes],
+            "shift": shift.pk,
+        },
+    )
+    return {row[0] for row in cursor.fetchall()}
+
+
+def _page(run_id: int, outcome: Outcome) -> Page:
+    answer = outcome.answer
+    assert answer is not None
+    return Page(
+        url_id=outcome.url_id,
+        run_id=run_id,
+        status=answer.status,
+        final_url=answer.final_url,
+        content_type=answer.content_type,
+        charset=answer.charset,
+        title=answer.title,
+        bytes=answer.bytes,
+        fingerprint=answer.fingerprint,
+        address=answer.address,
+        fetch_seconds=answer.fetch_seconds,
+        fetched_at=answer.fetched_at,
+    )
+
+
+def _count(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome], discovered: int) -> None:
+    states = [outcome.state for outcome in outcomes]
+    answers = [outcome.answer for outcome in outcomes if outcome.answer]
+    cursor.execute(
+        ADD_COUNTS,
+        [
+            shift.process.run_id,
+            shift.process.number,
+            discovered,
+            len(answers),
+            states.count(UrlState.SUCCEEDED),
+            states.count(UrlState.FAILED),
+            states.count(UrlState.EXCLUDED),
+            sum(answer.bytes for answer in answers),
+        ],
+    )
+
+
+def count_seeds(run_id: int, discovered: int) -> None:
+    """Count the seeds of a run as discovered by its first process."""
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0])
+
+
+def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
+    """Put claimed URLs back into their queues untried: those named, or all that the shift still has.
+
+    The caller holds the run's lock. Safe to repeat.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(GIVE_BACK, {"shift": shift.pk, "ids": list(url_ids) if url_ids is not None else None})

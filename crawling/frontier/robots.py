@@ -1,0 +1,34 @@
+"""Keep robots.txt files between shifts, so that each is asked for once a day and not once a crawl (SEEDS W6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import connection
+
+from crawling.models import RobotsFile
+
+#: RFC 9309, section 2.4: not longer than 24 hours
+KEEP_SECONDS = 24 * 3600.0
+#: what could not be had is asked for again soon
+RETRY_SECONDS = 60.0
+
+KEEP = """
+INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
+VALUES (%s, %s, %s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s))
+ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body,
+    fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+"""
+
+
+def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
+    """Return status and body by origin, of those that are still fresh."""
+    fresh = RobotsFile.objects.filter(origin__in=origins).extra(where=["expires_at > clock_timestamp()"])
+    return {row.origin: (row.status, bytes(row.body)) for row in fresh}
+
+
+def keep_robots(origin: str, status: int, body: bytes) -> None:
+    """Store an answer; the later of two wins."""
+    answered = 200 <= status < 500
+    with connection.cursor() as cursor:
+        cursor.execute(KEEP, [origin, status, body, KEEP_SECONDS if answered else RETRY_SECONDS])

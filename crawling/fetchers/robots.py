@@ -1,0 +1,38 @@
+"""Fetch an origin's robots.txt (RFC 9309, section 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crawling.fetchers.http import Fetched
+from crawling.rules.addresses import Address, BadUrl, read_address
+from crawling.rules.robots import MAX_ROBOTS_BYTES
+from crawling.rules.statuses import FetchStatus, is_redirect
+
+#: section 2.3.1.2 asks for at least five
+MAX_HOPS = 5
+
+
+def fetch_robots(origin: str, get: Callable[[Address, int], Fetched]) -> Fetched:
+    """Return the last answer on the way: its status says what may be fetched, its body what exactly.
+
+    `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay between hops. Too many
+    redirects count as no robots.txt at all (section 2.3.1.2).
+    """
+    address = read_address(f"{origin}/robots.txt")
+    for hop in range(MAX_HOPS + 1):
+        answer = get(address, hop)
+        if not is_redirect(answer.status):
+            return answer
+        try:
+            address = read_address(answer.headers.get("Location", ""), address.url)
+        except BadUrl:
+            break
+    return Fetched(404)
+
+
+def as_read(answer: Fetched) -> tuple[int, bytes]:
+    """Status and body as they are kept; of one that is too big the beginning holds (section 2.5)."""
+    if answer.status == FetchStatus.TOO_BIG:
+        return 200, answer.body[:MAX_ROBOTS_BYTES]
+    return answer.status, answer.body

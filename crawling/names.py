@@ -1,0 +1,56 @@
+"""Resolves the names of freshly leased hosts beside the toes, so that no toe waits for a name server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+from django.db import connections
+
+from crawling.rules.addresses import read_address
+from crawling.workbench import Visit
+from dnscache.resolver import resolve_many
+
+DEADLINE_SECONDS = 5.0
+
+
+class NameThread:
+    """Takes visits without an address and passes them on with one, in groups; look-ups in flight stay within dns_slots."""
+
+    def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
+        self._deliver = deliver
+        self._slots = dns_slots
+        self._asked: SimpleQueue[Visit | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="names", daemon=True)
+        self._thread.start()
+
+    def ask(self, visit: Visit) -> None:
+        self._asked.put(visit)
+
+    def close(self) -> None:
+        """End the thread after the group in hand; visits still waiting are dropped, their shift gives them back."""
+        self._asked.put(None)
+
+    def _work(self) -> None:
+        try:
+            while group := self._group():
+                hosts = {visit: read_address(visit.urls[0].url).hostname for visit in group}
+                found = resolve_many(set(hosts.values()), parallel=self._slots(), deadline=DEADLINE_SECONDS)
+                for visit, host in hosts.items():
+                    visit.resolution = found[host]
+                    self._deliver(visit)
+        finally:
+            connections.close_all()
+
+    def _group(self) -> list[Visit]:
+        """Everything that waits, at least one; empty when closed."""
+        group: list[Visit] = []
+        visit = self._asked.get()
+        while visit is not None:
+            group.append(visit)
+            try:
+                visit = self._asked.get_nowait()
+            except Empty:
+                return group
+        return []

@@ -1,0 +1,82 @@
+"""Extract and conclude: what the answer says, where it leads, and what that makes of the URL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from xxhash import xxh3_64_intdigest
+
+from crawling.fetchers.http import Fetched
+from crawling.frontier.claiming import ClaimedUrl
+from crawling.frontier.recording import Answer, Outcome
+from crawling.frontier.sowing import Candidate
+from crawling.models import UrlState
+from crawling.processors.kit import Kit
+from crawling.rules.addresses import Address, BadUrl, read_address, signed
+from crawling.rules.links import HTML_TYPES, Document, read_document
+from crawling.rules.politeness import retry_after
+from crawling.rules.statuses import TRANSIENT, FetchStatus, explain, is_redirect, succeeded
+
+NOTHING = Document(title="", charset="", links=[])
+
+
+def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, kit: Kit) -> Outcome:
+    """Return what became of the URL. A try that may end better in a moment goes back to the queue."""
+    error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
+    if fetched.status in TRANSIENT:
+        retry = retry_after(claimed.attempts, of_robots=fetched.is_of_robots)
+        if retry is not None:
+            return Outcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
+    if fetched.status < 0:
+        state = UrlState.EXCLUDED if fetched.status == FetchStatus.ROBOTS_FORBID else UrlState.FAILED
+        return Outcome(claimed.id, state, fetched.status, error)
+    target = _redirect_target(address, fetched)
+    document = _read(address, fetched)
+    return Outcome(
+        claimed.id,
+        UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED,
+        fetched.status,
+        error,
+        answer=_answer(address, dialled, fetched, document, target),
+        links=_links(claimed, document, target, kit),
+    )
+
+
+def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
+    if not is_redirect(fetched.status):
+        return None
+    try:
+        return read_address(fetched.headers.get("Location", ""), address.url)
+    except BadUrl:
+        return None
+
+
+def _read(address: Address, fetched: Fetched) -> Document:
+    if succeeded(fetched.status) and fetched.content_type in HTML_TYPES and fetched.body:
+        return read_document(fetched.body, url=address.url, charset=fetched.charset)
+    return NOTHING
+
+
+def _links(claimed: ClaimedUrl, document: Document, target: Address | None, kit: Kit) -> list[Candidate]:
+    """A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
+    depth = claimed.depth + 1
+    found = [link for link in document.links if kit.scope.admits(link, depth)]
+    links = [Candidate(link, depth, claimed.id) for link in kit.seen.unseen(found)]
+    if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
+        links.append(Candidate(target, claimed.depth, claimed.id))
+    return links
+
+
+def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:
+    return Answer(
+        status=fetched.status,
+        final_url=target.url if target else address.url,
+        content_type=fetched.content_type.replace("\0", ""),
+        charset=document.charset or (fetched.charset or "").replace("\0", ""),
+        title=document.title,
+        bytes=len(fetched.body),
+        fingerprint=signed(xxh3_64_intdigest(fetched.body)),
+        address=dialled,
+        fetch_seconds=fetched.seconds,
+        fetched_at=datetime.now(UTC),
+    )

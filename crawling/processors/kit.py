@@ -1,0 +1,58 @@
+"""What all toes of a shift share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from crawling.bandwidth import Bandwidth
+from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.http import Fetched, fetch
+from crawling.rules.addresses import Address
+from crawling.rules.scope import Scope
+from crawling.rules.vetting import Allowed
+from crawling.seen import Seen
+
+
+@dataclass
+class Kit:
+    """Set once by the shift, but for `scope`, which it renews while toes work.
+
+    keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
+    """
+
+    token: str
+    user_agent: str
+    scope: Scope
+    delay_seconds: float
+    max_document_bytes: int
+    bandwidth: Bandwidth
+    allowed: list[Allowed]
+    forbidden: frozenset[tuple[str, int]]
+    keep_robots: Callable[[str, int, bytes], None]
+    seen: Seen = field(default_factory=Seen)
+    session: PinnedSession = field(default_factory=PinnedSession)
+    ending: threading.Event = field(default_factory=threading.Event)
+
+    def get(self, address: Address, dial: str, max_bytes: int | None = None) -> Fetched:
+        """Fetch from a vetted address, within the shift's bandwidth."""
+        headers = {"User-Agent": self.user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive"}
+        return fetch(
+            self.session,
+            address.url,
+            address=dial,
+            headers=headers,
+            max_bytes=max_bytes or self.max_document_bytes,
+            received=self._received,
+        )
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but no longer than the shift lasts."""
+        self.ending.wait(seconds)
+
+    def _received(self, count: int) -> None:
+        wait = self.bandwidth.take(count)
+        if wait > 0:
+            time.sleep(wait)

@@ -1,0 +1,63 @@
+"""Pre-fetch: may this URL be fetched at all, from which address, and what does robots.txt say?"""
+
+from __future__ import annotations
+
+import time
+
+from crawling.fetchers.http import Fetched
+from crawling.fetchers.robots import as_read, fetch_robots
+from crawling.processors.kit import Kit
+from crawling.rules.addresses import Address
+from crawling.rules.politeness import delay_after
+from crawling.rules.robots import MAX_ROBOTS_BYTES, Robots, read_robots
+from crawling.rules.statuses import FetchStatus
+from crawling.rules.vetting import vet
+from crawling.workbench import Visit
+from dnscache.answers import Status
+from dnscache.resolver import Resolution, resolve
+
+
+def address_to_dial(resolution: Resolution, port: int, kit: Kit) -> tuple[str, Fetched | None]:
+    """Return the address to connect to, or why there is none."""
+    if resolution.status is not Status.OK:
+        unanswered = resolution.status.is_failure and not resolution.given_up
+        status = FetchStatus.NAME_UNANSWERED if unanswered else FetchStatus.NAME_UNKNOWN
+        return "", Fetched(status, error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})")
+    vetted = vet(resolution.addresses, port, allowed=kit.allowed, forbidden=kit.forbidden)
+    if not vetted.permitted:
+        status = FetchStatus.ADDRESS_REFUSED
+        return "", Fetched(status, error=f"{status.sentence} ({vetted.reason})")
+    return vetted.permitted[0], None
+
+
+def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
+    """Fetch the origin's robots.txt and keep it; this is a fetch, so the host is then left alone for its delay."""
+
+    def get(hop: Address, number: int) -> Fetched:
+        if number:
+            kit.pause(visit.delay)
+        if hop.host_key == address.host_key:
+            return kit.get(hop, dial, MAX_ROBOTS_BYTES)
+        elsewhere, refusal = address_to_dial(resolve(hop.hostname), hop.port, kit)
+        return refusal or kit.get(hop, elsewhere, MAX_ROBOTS_BYTES)
+
+    status, body = as_read(fetch_robots(address.origin, get))
+    kit.keep_robots(address.origin, status, body)
+    set_robots(visit, address.origin, read_robots(status, body, kit.token), kit)
+    visit.free_at = time.monotonic() + visit.delay
+
+
+def set_robots(visit: Visit, origin: str, robots: Robots, kit: Kit) -> None:
+    """Let the rules hold for this visit, its delay included; of two origins on a host the longer delay counts."""
+    visit.robots[origin] = robots
+    visit.delay = max(visit.delay, delay_after(configured=kit.delay_seconds, crawl_delay=robots.crawl_delay))
+
+
+def refusal_by_robots(robots: Robots, address: Address) -> Fetched | None:
+    """Why robots.txt keeps us from fetching, if it does."""
+    if robots.unavailable:
+        status = FetchStatus(robots.unavailable) if robots.unavailable < 0 else FetchStatus.ROBOTS_UNAVAILABLE
+        return Fetched(status, error=f"{FetchStatus.ROBOTS_UNAVAILABLE.sentence} ({status.sentence})", is_of_robots=True)
+    if not robots.allows(address.url):
+        return Fetched(FetchStatus.ROBOTS_FORBID, error=FetchStatus.ROBOTS_FORBID.sentence)
+    return None

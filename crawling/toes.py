@@ -1,0 +1,70 @@
+"""Toe threads: each takes a visit that is due, does one step, and gives it back (SEEDS B11)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from queue import SimpleQueue
+
+from django.db import connections
+
+from crawling.frontier.recording import Outcome
+from crawling.models import UrlState
+from crawling.processors.chain import step
+from crawling.processors.kit import Kit
+from crawling.rules.statuses import FetchStatus
+from crawling.workbench import Visit, Workbench
+
+logger = logging.getLogger(__name__)
+
+
+class ToePool:
+    """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's `setSize`)."""
+
+    def __init__(self, bench: Workbench, kit: Kit) -> None:
+        self._bench = bench
+        self._kit = kit
+        self._threads: list[threading.Thread] = []
+        self._size = 0
+        self.outcomes: SimpleQueue[Outcome] = SimpleQueue()
+
+    def set_size(self, size: int) -> None:
+        """Start or retire toes until `size` are at work."""
+        self._size = size
+        self._bench.wake()
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        for number in range(len(self._threads), size):
+            thread = threading.Thread(target=self._work, args=(number,), name=f"toe-{number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _work(self, number: int) -> None:
+        try:
+            while visit := self._bench.take(lambda: number < self._size):
+                self._step(visit)
+        finally:
+            connections.close_all()  # following a robots.txt to another host may have looked up its name
+
+    def _step(self, visit: Visit) -> None:
+        claimed = visit.urls[0]
+        try:
+            outcome = step(visit, self._kit)
+        except Exception as error:  # the one place that may: a fault of ours must cost one URL, not the crawl
+            logger.exception("a toe stumbled", extra={"url": claimed.url})
+            if visit.urls and visit.urls[0] is claimed:
+                visit.urls.popleft()
+            visit.free_at = time.monotonic() + visit.delay
+            outcome = Outcome(
+                claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"{type(error).__name__}: {error}"[:500].replace("\0", "")
+            )
+        if outcome:
+            self.outcomes.put(outcome)  # before the visit goes back: who sees it drained finds all its outcomes here
+        self._bench.give_back(visit)
+
+    def join(self, seconds: float) -> bool:
+        """After the workbench has closed, wait for the toes; whether all have ended."""
+        until = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)

@@ -1,0 +1,100 @@
+"""The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
+
+A host is handed to one toe at a time, so it never sees two requests at once. All times are monotonic seconds.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from crawling.frontier.claiming import ClaimedUrl, LeasedHost
+from crawling.rules.robots import Robots
+from dnscache.resolver import Resolution
+
+
+@dataclass(eq=False)
+class Visit:
+    """One leased host: what toes need to fetch from it. It has a resolution before it reaches the workbench."""
+
+    host: LeasedHost
+    resolution: Resolution | None
+    free_at: float
+    leased_at: float
+    delay: float
+    robots: dict[str, Robots] = field(default_factory=dict)
+    urls: deque[ClaimedUrl] = field(default_factory=deque)
+
+
+class Workbench:
+    """Shared by the toes, which take visits, and the shift, which fills them up and takes drained ones away."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: list[tuple[float, int, Visit]] = []
+        self._ticket = 0
+        self._drained: list[Visit] = []
+        self._out = 0
+        self._closed = False
+
+    def put(self, visit: Visit) -> None:
+        """Add a visit, or put one back after a fetch; one without URLs counts as drained."""
+        with self._changed:
+            self._put(visit)
+
+    def take(self, is_wanted: Callable[[], bool]) -> Visit | None:
+        """Wait for the next visit that is due. None: the workbench is closed, or the toe is not wanted any more."""
+        with self._changed:
+            while not self._closed and is_wanted():
+                wait = self._due[0][0] - time.monotonic() if self._due else None
+                if wait is not None and wait <= 0:
+                    self._out += 1
+                    return heapq.heappop(self._due)[2]
+                self._changed.wait(wait)
+        return None
+
+    def give_back(self, visit: Visit) -> None:
+        """Return a visit that `take` handed out."""
+        with self._changed:
+            self._out -= 1
+            self._put(visit)
+
+    def _put(self, visit: Visit) -> None:
+        if visit.urls:
+            self._ticket += 1
+            heapq.heappush(self._due, (visit.free_at, self._ticket, visit))
+        else:
+            self._drained.append(visit)
+        self._changed.notify_all()
+
+    def drained(self) -> list[Visit]:
+        """Take away the visits that have no URLs left."""
+        with self._changed:
+            visits, self._drained = self._drained, []
+        return visits
+
+    def overdue(self) -> int:
+        """How many visits could be fetched from at once if a toe were free."""
+        now = time.monotonic()
+        with self._changed:
+            return sum(1 for free_at, _, _ in self._due if free_at <= now)
+
+    def is_idle(self) -> bool:
+        """Whether no toe has a visit and none is due."""
+        with self._changed:
+            return not self._out and not (self._due and self._due[0][0] <= time.monotonic())
+
+    def wake(self) -> None:
+        """Let every waiting toe look again whether it is still wanted."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Wake every toe and hand out nothing more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()

@@ -1,0 +1,59 @@
+"""What RQ runs: one job, one shift."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+from types import FrameType
+from uuid import uuid4
+
+from django.db import connections
+from rq import get_current_job
+
+from allocation.services import release_resources, take_lease
+from crawling.buyer import Buyer
+from crawling.lease import LeaseThread
+from crawling.models import RunProcess
+from crawling.services.shifts import begin_shift, go_on
+from crawling.shift import ShiftWork
+
+logger = logging.getLogger(__name__)
+
+
+def run_shift(process_id: int, epoch: int) -> str:
+    """Work the shift that an epoch of a bank process stands for; returns why it ended.
+
+    Harmless when run twice or too late: the bank gives each epoch's lease to one taker, once.
+    """
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    job = get_current_job()
+    worker = (job.worker_name if job else None) or socket.gethostname()
+    if not take_lease(process=process_id, epoch=epoch, worker=worker):
+        return "somebody else has this shift, or its time was over"
+    process = RunProcess.objects.select_related("run__crawl").get(bank_process=process_id)
+    try:
+        return _work(process, process_id, epoch, worker)
+    finally:
+        release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason="end of shift")
+        go_on(process)
+
+
+def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
+    shift = begin_shift(process, epoch=epoch, worker=worker)
+    if shift is None:
+        return "the run does not want a shift any more"
+    lease = LeaseThread(process_id=process_id, epoch=epoch, shift_id=shift.pk)
+    work = ShiftWork(shift, lease, Buyer(shift))
+
+    def wind_down(signum: int, frame: FrameType | None) -> None:
+        work.stop("its worker was told to stop")
+
+    before = signal.signal(signal.SIGTERM, wind_down)
+    try:
+        ending = work.work()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        lease.close()
+    logger.info("shift ended", extra={"run": str(process.run), "process_number": process.number, "epoch": epoch, "ending": ending})
+    return ending

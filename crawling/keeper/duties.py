@@ -1,0 +1,70 @@
+"""What the keeper does about runs: starts what is due, settles what a crash left unsettled, counts the workers."""
+
+from __future__ import annotations
+
+import logging
+
+import django_rq
+from django.db import connection
+from django.db.models import Exists, OuterRef
+from rq import Worker
+
+from allocation.errors import AllocationError
+from allocation.models import Process, ProcessState
+from allocation.services import set_capacity
+from crawling.frontier.claiming import FREE_AT
+from crawling.keeper.messages import QUEUE
+from crawling.models import Run, RunProcess, RunState, Shift
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.services.bank import SOON_SECONDS, ask_for_shift, default_pool, enroll, leave_bank
+from crawling.services.shifts import settle_run
+
+logger = logging.getLogger(__name__)
+
+#: processes of runs at work that have something due, no shift, and nothing asked of the bank
+DUE = f"""
+SELECT p.id FROM crawling_runprocess p
+JOIN crawling_run r ON r.id = p.run_id
+JOIN allocation_process b ON b.id = p.bank_process_id
+WHERE r.state IN ('queued', 'running') AND b.state = 'active' AND b.lease_until IS NULL
+  AND NOT EXISTS (SELECT FROM allocation_request w WHERE w.process_id = b.id AND w.state = 'waiting')
+  AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+              WHERE q.run_id = r.id AND q.process_number = p.number AND q.queued > 0
+                AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %s))
+ORDER BY p.id
+"""  # noqa: S608  # FREE_AT is a constant
+
+
+def start_what_is_due() -> None:
+    """Ask the bank for the shifts that are due and not asked for."""
+    with connection.cursor() as cursor:
+        cursor.execute(DUE, [SOON_SECONDS])
+        due = [row[0] for row in cursor.fetchall()]
+    for process in RunProcess.objects.select_related("run__crawl").filter(pk__in=due):
+        ask_for_shift(process)
+
+
+def settle_what_was_left() -> None:
+    """Finish steps that a crash cut off: each run is brought to where its rows say it should be."""
+    unregistered = RunProcess.objects.filter(run=OuterRef("pk"), bank_process=None)
+    for run in Run.objects.filter(Exists(unregistered), state__in=WORKING_STATES):
+        enroll(run)
+    alive = Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None)
+    for run_id in Run.objects.filter(~Exists(alive)).exclude(state__in=[*ENDED_STATES, RunState.PAUSED]).values_list("pk", flat=True):
+        settle_run(run_id)
+    staying = Process.objects.filter(run_process__run=OuterRef("pk"), state=ProcessState.ACTIVE)
+    for run in Run.objects.filter(Exists(staying), state__in=ENDED_STATES):
+        leave_bank(run)
+
+
+def count_workers() -> None:
+    """Let the `worker` class have as many units as there are workers, so that a grant always finds one."""
+    pool = default_pool()
+    workers = Worker.count(queue=django_rq.get_queue(QUEUE))
+    units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True))
+    if not workers or units.get("worker") in (None, workers):
+        return
+    try:
+        set_capacity(pool=pool.pk, capacity={"worker": workers})
+    except AllocationError as error:
+        logger.debug("worker capacity stays for now", extra={"workers": workers, "error": str(error)})

@@ -1,0 +1,45 @@
+"""Who keeps: of several keepers only the one that holds a lock in PostgreSQL."""
+
+from __future__ import annotations
+
+import logging
+
+import psycopg
+from django.db import connection
+
+logger = logging.getLogger(__name__)
+
+#: any number will do, as long as nothing else in this database locks by it
+LEADER_LOCK = 7_266_101_432
+#: where the bank tells of grants (`allocation`)
+CHANNEL = "bank"
+
+
+class Leadership:
+    """A connection of its own that holds the lock for as long as it lives, and hears of grants."""
+
+    def __init__(self) -> None:
+        self._connection: psycopg.Connection | None = None
+
+    def is_held(self) -> bool:
+        """Try to become the leader, or make sure of still being it. Raises psycopg.OperationalError without a database."""
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+            self._is_leader = False
+        if not self._is_leader:
+            row = self._connection.execute("SELECT pg_try_advisory_lock(%s)", [LEADER_LOCK]).fetchone()
+            self._is_leader = bool(row and row[0])
+            if self._is_leader:
+                self._connection.execute(f"LISTEN {CHANNEL}")
+                logger.info("this keeper leads")
+        return self._is_leader
+
+    def wait(self, seconds: float) -> None:
+        """Return as soon as the bank has granted something, or after so many seconds."""
+        assert self._connection is not None
+        for _ in self._connection.notifies(timeout=seconds, stop_after=1):
+            return
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()

@@ -1,0 +1,64 @@
+"""Deliver the bank's messages: a granted start becomes an RQ job, a lost shift is closed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import django_rq
+from django.db.models import F
+from django.utils import timezone
+from rq.exceptions import DuplicateJobError
+
+from allocation.models import Grant, OutboxKind
+from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.services.losses import shift_was_reaped
+
+RUN_SHIFT = "crawling.jobs.run_shift"
+QUEUE = "shifts"
+#: a start that nobody took up after this is sent again: Redis may have lost it
+RESEND_AFTER = timedelta(seconds=30)
+JOB_TIMEOUT_SECONDS = 15 * 60
+
+
+def deliver() -> int:
+    """Deliver what is undelivered, each message at least once; returns how many."""
+    messages = unsent_outbox(limit=100)
+    for message in messages:
+        _deliver(message)
+        mark_sent(ids=[message.id])
+    return len(messages)
+
+
+def _deliver(message: OutboxMessage) -> None:
+    if message.kind == OutboxKind.PUMP:
+        pump_pool(pool=message.pool)
+        return
+    assert message.process is not None
+    assert message.epoch is not None
+    if message.kind == OutboxKind.START:
+        enqueue_shift(message.process, message.epoch)
+    else:
+        shift_was_reaped(message.process, message.epoch)
+
+
+def enqueue_shift(process: int, epoch: int) -> None:
+    """Wake a worker for a shift; one that is queued already stays so."""
+    try:
+        django_rq.get_queue(QUEUE).enqueue_call(
+            RUN_SHIFT, args=(process, epoch), job_id=f"shift-{process}-{epoch}", unique=True, timeout=JOB_TIMEOUT_SECONDS
+        )
+    except DuplicateJobError:
+        return
+
+
+def resend() -> None:
+    """Send again the starts that nobody took up."""
+    forgotten = Grant.objects.filter(
+        released_at=None,
+        epoch=F("process__epoch"),
+        process__worker="",
+        process__lease_until__isnull=False,
+        granted_at__lt=timezone.now() - RESEND_AFTER,
+    )
+    for process, epoch in forgotten.values_list("process", "epoch").distinct():
+        enqueue_shift(process, epoch)

@@ -1,0 +1,78 @@
+"""The keeper's day: each duty in its own rhythm, and no fault of one keeps the others from their turn."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.db import connections
+from redis.exceptions import RedisError
+
+from allocation.errors import AllocationError
+from allocation.services import reap_expired
+from crawling.errors import CrawlError
+from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
+from crawling.keeper.leader import Leadership
+from crawling.keeper.messages import deliver, resend
+
+logger = logging.getLogger(__name__)
+
+#: the outbox is read at least this often; a grant's notification makes it sooner
+FLOOR_SECONDS = 0.5
+#: what may pass by itself; anything else is a fault of ours and ends the keeper, whom the supervisor starts again
+PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
+
+
+@dataclass
+class Duty:
+    """Something to be done every so many seconds."""
+
+    do: Callable[[], object]
+    every_seconds: float
+    due_at: float = 0.0
+
+
+def duties() -> list[Duty]:
+    return [
+        Duty(deliver, 0.0),
+        Duty(start_what_is_due, 1.0),
+        Duty(reap_expired, 2.0),
+        Duty(settle_what_was_left, 5.0),
+        Duty(resend, 10.0),
+        Duty(count_workers, 5.0),
+    ]
+
+
+def keep(ending: threading.Event) -> None:
+    """Keep until told to end."""
+    leadership, rounds = Leadership(), duties()
+    while not ending.is_set():
+        try:
+            if leadership.is_held():
+                make_round(rounds, time.monotonic())
+                leadership.wait(FLOOR_SECONDS)
+            else:
+                ending.wait(5 * FLOOR_SECONDS)
+        except PASSING as error:
+            logger.warning("the keeper could not lead", extra={"error": str(error)})
+            leadership.close()
+            ending.wait(2 * FLOOR_SECONDS)
+    leadership.close()
+
+
+def make_round(rounds: list[Duty], now: float) -> None:
+    """Do each duty that is due; one that fails for a passing reason is tried again in its turn."""
+    for duty in rounds:
+        if duty.due_at > now:
+            continue
+        duty.due_at = now + duty.every_seconds
+        try:
+            duty.do()
+        except PASSING as error:
+            logger.warning("a duty of the keeper failed", extra={"duty": duty.do.__name__, "error": str(error)})
+            connections.close_all()

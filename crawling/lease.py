@@ -1,0 +1,59 @@
+"""Keeps a shift's leases alive, in the bank and on its hosts, from a thread that no page can hold up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from django.conf import settings
+from django.db import OperationalError, connections
+
+from allocation.services import renew_lease
+from crawling.frontier.claiming import renew_hosts
+
+logger = logging.getLogger(__name__)
+
+
+class LeaseThread:
+    """Renews at a third of the lease. `is_lost` once the bank says so, or when renewals failed for almost a whole lease.
+
+    The remote sites cannot be fenced, so a shift must stop by its own clock before others may think it dead.
+    """
+
+    def __init__(self, *, process_id: int, epoch: int, shift_id: int) -> None:
+        self._bank_key = {"process": process_id, "epoch": epoch}
+        self._shift_id = shift_id
+        self._ended = threading.Event()
+        self._lost = False
+        self._renewed_at = time.monotonic()
+        self._thread = threading.Thread(target=self._work, name="lease", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_lost(self) -> bool:
+        return self._lost or time.monotonic() - self._renewed_at > settings.BANK_LEASE_SECONDS * 5 / 6
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join(5)
+
+    def _work(self) -> None:
+        try:
+            while not self._ended.wait(settings.BANK_LEASE_SECONDS / 3):
+                self._renew()
+        finally:
+            connections.close_all()
+
+    def _renew(self) -> None:
+        asked_at = time.monotonic()
+        try:
+            if renew_lease(**self._bank_key):
+                renew_hosts(self._shift_id, settings.BANK_LEASE_SECONDS)
+                self._renewed_at = asked_at
+            else:
+                self._lost = True
+                self._ended.set()
+        except OperationalError as error:  # PostgreSQL restarts, say: the next turn tries again
+            logger.warning("lease not renewed", extra={"error": str(error)})
+            connections.close_all()

@@ -1,0 +1,88 @@
+"""A run's dealings with the bank. No transaction here touches both the bank's rows and the crawl's.
+
+So each step may be repeated after a crash between two of them; the keeper does (`crawling.keeper`).
+"""
+
+from __future__ import annotations
+
+import logging
+from uuid import uuid4
+
+from allocation.errors import AllocationError, AlreadyStarted, AlreadyWaiting, ProcessFinished
+from allocation.models import Pool, Process, Request, RequestKind, RequestState
+from allocation.services import cancel_request, finish_process, register_process, request_resources
+from crawling.errors import NoPool
+from crawling.frontier.due import seconds_until_due
+from crawling.models import Run, RunProcess
+from crawling.models.jobs import WORKING_STATES, RunState
+from crawling.rules.claims import start_amounts
+
+logger = logging.getLogger(__name__)
+
+#: a shift is asked for when something falls due within this time
+SOON_SECONDS = 1.0
+
+
+def default_pool() -> Pool:
+    """The pool that crawls are registered in: the oldest. Raises NoPool."""
+    pool = Pool.objects.order_by("pk").first()
+    if pool is None:
+        raise NoPool
+    return pool
+
+
+def enroll(run: Run) -> None:
+    """Register the run's processes in the bank, each once. A claim that the pool can no longer serve fails the run."""
+    pool = default_pool()
+    for process in run.processes.filter(bank_process=None):
+        reference = f"run/{run.pk}/{process.number}"
+        known = Process.objects.filter(run_ref=reference, pool=pool).first()
+        try:
+            row = known or register_process(pool=pool.pk, label=_label(process), run_ref=reference, maximum=run.crawl.claim)
+        except AllocationError as error:
+            Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(
+                state=RunState.FAILED, reason=f"The bank refused the claim: {error}"
+            )
+            return
+        RunProcess.objects.filter(pk=process.pk).update(bank_process=row)
+
+
+def _label(process: RunProcess) -> str:
+    run = process.run
+    name = run.crawl.name if run.number == 1 else f"{run.crawl.name} (run {run.number})"
+    return name if run.crawl.processes == 1 else f"{name} #{process.number}"
+
+
+def ask_for_shifts(run: Run) -> None:
+    """Ask for a shift for each process that has work due and no shift."""
+    for process in run.processes.exclude(bank_process=None):
+        ask_for_shift(process)
+
+
+def ask_for_shift(process: RunProcess) -> None:
+    """Ask the bank for the start of a shift, if the process has something due. Asking twice does no harm."""
+    run = Run.objects.get(pk=process.run_id)
+    due_in = seconds_until_due(process)
+    if run.state not in WORKING_STATES or process.bank_process_id is None or due_in is None or due_in > SOON_SECONDS:
+        return
+    try:
+        request_resources(
+            process=process.bank_process_id, amounts=start_amounts(run.crawl.claim), request_id=uuid4(), kind=RequestKind.START
+        )
+    except (AlreadyWaiting, AlreadyStarted, ProcessFinished):
+        return  # another was faster; what it asked for is what is wanted
+    if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
+        cancel_waiting(run)  # paused or stopped between the look and the request
+
+
+def cancel_waiting(run: Run) -> None:
+    """Withdraw what the run's processes wait for."""
+    waiting = Request.objects.filter(process__run_process__run=run, state=RequestState.WAITING)
+    for request_id in waiting.values_list("pk", flat=True):
+        cancel_request(request_id=request_id)
+
+
+def leave_bank(run: Run) -> None:
+    """End the run's processes in the bank; whatever they still hold goes back."""
+    for process_id in run.processes.exclude(bank_process=None).values_list("bank_process", flat=True):
+        finish_process(process=process_id)

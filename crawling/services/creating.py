@@ -1,0 +1,100 @@
+"""Make crawls and start runs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from allocation.models import Pool
+from crawling.access import allowed_networks, identity
+from crawling.errors import BadOrder, WrongState
+from crawling.frontier.locking import locked_run
+from crawling.frontier.recording import count_seeds
+from crawling.frontier.sowing import Candidate, sow
+from crawling.models import CrawlJob, Run, RunProcess
+from crawling.models.jobs import ENDED_STATES
+from crawling.rules.addresses import read_address
+from crawling.rules.claims import complete_claim
+from crawling.rules.orders import CrawlOrder, read_order
+from crawling.services.bank import ask_for_shifts, default_pool, enroll
+from dnscache.errors import DnsCacheError
+from dnscache.names import read_host
+
+
+def create_crawl(fields: Mapping[str, Any], *, user: User | None = None) -> CrawlJob:
+    """Create a crawl from an order's fields. Raises BadOrder with a sentence for every field that is wrong; then nothing is made."""
+    order, errors = read_order(fields)
+    claim: dict[str, int] = {}
+    if order:
+        claim, errors = complete_claim(order.claim, _capacity(default_pool()))
+        errors |= _seed_errors(order)
+    if errors or not order:
+        raise BadOrder(errors)
+    try:
+        with transaction.atomic():
+            return CrawlJob.objects.create(
+                name=order.name,
+                seeds=order.seeds,
+                visit_order=order.order,
+                max_pages=order.max_pages,
+                max_depth=order.max_depth,
+                delay_seconds=order.delay_seconds,
+                processes=order.processes,
+                batch_size=order.batch_size,
+                claim=claim,
+                created_by=user,
+            )
+    except IntegrityError as error:
+        if "crawling_crawljob_name" not in str(error):
+            raise
+        raise BadOrder({"name": f"there is a crawl named {order.name!r} already; choose another name"}) from error
+
+
+def _capacity(pool: Pool) -> dict[str, int]:
+    return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True))
+
+
+def _seed_errors(order: CrawlOrder) -> dict[str, str]:
+    """A name that can never be resolved is told now; a real site is not crawled by somebody who cannot be reached."""
+    allowed = allowed_networks()
+    of_our_own = True
+    for address in map(read_address, order.seeds):
+        try:
+            host = read_host(address.hostname)
+        except DnsCacheError as error:
+            return {"seeds": f"{address.url}: {error}"}
+        of_our_own = of_our_own and host.is_literal and any(row.covers(host.text, address.port) for row in allowed)
+    if of_our_own or identity().contact_url:
+        return {}
+    return {
+        "seeds": "before the first crawl of a real site say who you are, so that its owner can reach you: "
+        "python manage.py identify PRODUCT CONTACT-URL, or the identity page of the admin site"
+    }
+
+
+def start_run(crawl: CrawlJob) -> Run:
+    """Start a run: its seeds stand in the frontier and its processes have asked for their first shifts.
+
+    Raises WrongState if a run of this crawl has not ended yet.
+    """
+    run = _new_run(crawl)
+    enroll(run)
+    ask_for_shifts(run)
+    return run
+
+
+@transaction.atomic
+def _new_run(crawl: CrawlJob) -> Run:
+    CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
+    latest = crawl.runs.first()
+    if latest and latest.state not in ENDED_STATES:
+        raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
+    run = Run.objects.create(crawl=crawl, number=latest.number + 1 if latest else 1, reason="Asking the bank for a first shift.")
+    RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
+    with locked_run(run.pk) as locked:
+        seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
+        count_seeds(run.pk, sow(locked, seeds, numbers=range(crawl.processes)))
+    return run

@@ -1,0 +1,111 @@
+"""The beginning and the end of a shift, however it ends, and what a run becomes when no shift is left."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from crawling.frontier.claiming import pages_left
+from crawling.frontier.locking import locked_run
+from crawling.frontier.recording import give_back
+from crawling.models import Run, RunProcess, Shift
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.services.bank import ask_for_shift, leave_bank
+
+FREE_HOSTS = """
+UPDATE crawling_host SET shift_id = NULL, lease_until = NULL, due_at = clock_timestamp() + make_interval(secs => delay_seconds)
+WHERE shift_id = %s
+"""
+
+
+def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
+    """Open the shift of an epoch whose lease was taken. None: the run does not want one, or this epoch had one already.
+
+    What an earlier shift of the process left in process goes back to its queues first.
+    """
+    with locked_run(process.run_id) as run:
+        if run.state not in WORKING_STATES:
+            return None
+        for lost in Shift.objects.filter(process=process, ended_at=None, epoch__lt=epoch):
+            _close(lost, "lost: a later shift has taken its place")
+        try:
+            with transaction.atomic():
+                shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
+        except IntegrityError:
+            return None
+        Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now())
+    return shift
+
+
+def end_shift(shift: Shift, ending: str) -> None:
+    """Close the shift's books: untried URLs go back, and the run becomes what follows from that. Safe to repeat.
+
+    The shift has let its hosts go itself, each with its own waiting time; the bank's units are released by the caller.
+    """
+    with locked_run(shift.process.run_id):
+        _close(shift, ending)
+
+
+def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -> None:
+    """Close the books of a shift that cannot do it itself.
+
+    is_dead: its operating-system process is known to have ended, so its hosts are free after one delay. Otherwise they
+    stay leased until the lease has run out and the delay after it.
+    """
+    with locked_run(process.run_id):
+        for shift in Shift.objects.filter(process=process, epoch=epoch, ended_at=None):
+            _close(shift, ending)
+            if is_dead:
+                with connection.cursor() as cursor:
+                    cursor.execute(FREE_HOSTS, [shift.pk])
+
+
+def _close(shift: Shift, ending: str) -> None:
+    give_back(shift)
+    Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200])
+
+
+def settle_run(run_id: int) -> Run:
+    """Move the run on if no shift of it is alive: to paused, stopped or finished; then leave the bank if it has ended.
+
+    An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and then a shift is alive.
+    """
+    with locked_run(run_id) as run:
+        if not Shift.objects.filter(process__run=run, ended_at=None).exists():
+            _settle(run)
+    if run.state in ENDED_STATES:
+        leave_bank(run)
+    return run
+
+
+def _settle(run: Run) -> None:
+    new = _what_follows(run)
+    if new is None:
+        return
+    run.state, run.reason = new
+    if run.state in ENDED_STATES:
+        run.finished_at = timezone.now()
+    run.save(update_fields=["state", "reason", "finished_at"])
+
+
+def _what_follows(run: Run) -> tuple[RunState, str] | None:
+    """The state that a run without shifts goes to, and why; None: it stays."""
+    if run.state == RunState.PAUSING:
+        return RunState.PAUSED, "Paused by an operator; everything it held is given back."
+    if run.state == RunState.STOPPING:
+        return RunState.STOPPED, "Stopped by an operator; its pages are kept."
+    if run.state not in WORKING_STATES:
+        return None
+    if not run.queues.filter(queued__gt=0).exists():
+        return RunState.FINISHED, "Every URL in scope is done."
+    if pages_left(run) == 0:
+        return RunState.FINISHED, f"The limit of {run.crawl.max_pages} pages is reached; the frontier holds more."
+    return None
+
+
+def go_on(process: RunProcess) -> None:
+    """After a shift: settle the run and, if there is work due, ask for the next shift."""
+    run = settle_run(process.run_id)
+    if run.state in WORKING_STATES:
+        ask_for_shift(process)

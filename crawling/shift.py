@@ -1,0 +1,164 @@
+"""One shift: lease hosts, claim URLs, let toes fetch them, write down what became of them; until it is time to end.
+
+The shift's own thread does all the writing. Toes fetch and parse, a thread resolves names, a thread renews the leases.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from queue import Empty, SimpleQueue
+
+from django.conf import settings
+
+from crawling.access import allowed_networks, identity
+from crawling.bandwidth import Bandwidth
+from crawling.buyer import Buyer
+from crawling.frontier.claiming import pages_left
+from crawling.frontier.due import scope_hosts, seconds_until_due
+from crawling.frontier.recording import Outcome, record
+from crawling.frontier.robots import keep_robots
+from crawling.lease import LeaseThread
+from crawling.models import Run, Shift
+from crawling.models.jobs import WORKING_STATES
+from crawling.processors.kit import Kit
+from crawling.rules.scope import Scope
+from crawling.services.shifts import end_shift
+from crawling.toes import ToePool
+from crawling.turns import SOON_SECONDS, HostTurns
+from crawling.workbench import Workbench
+
+#: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
+WRITE_AT = 100
+WRITE_AFTER_SECONDS = 0.25
+WAIT_SECONDS = 0.02
+#: how often the slower questions are asked
+LOOK_SECONDS = 1.0
+#: a shift ends after so many slices even if nobody waits
+LONGEST_SLICES = 10
+#: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
+JOIN_SECONDS = 4.0
+KIB, MIB = 1024, 1024 * 1024
+
+
+class ShiftWork:
+    """The working life of one shift. `stop` may be called from a signal handler."""
+
+    def __init__(self, shift: Shift, lease: LeaseThread, buyer: Buyer) -> None:
+        self._shift, self._lease, self._buyer = shift, lease, buyer
+        self._numbers = range(shift.process.run.crawl.processes)
+        self._robots_found: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
+        self._kit = make_kit(shift, buyer.held, lambda *found: self._robots_found.put(found))
+        self._bench = Workbench()
+        self._toes = ToePool(self._bench, self._kit)
+        self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"])
+        self._outcomes: list[Outcome] = []
+        self._oldest = self._looked_at = self._began_at = time.monotonic()
+        self._ending = ""
+
+    def stop(self, why: str) -> None:
+        """End soon, keeping everything that was fetched."""
+        self._ending = self._ending or why
+
+    def work(self) -> str:
+        """Fetch until there is a reason to end, and return it. All is written and let go then, but for the bank's units."""
+        self._toes.set_size(self._buyer.held["fetch_slots"])
+        try:
+            while not self._ending:
+                self._hosts.notice_drained()
+                self._collect()
+                if self._write_if_due():
+                    self._hosts.refill()
+                self._hosts.lease_more(self._buyer.held["fetch_slots"])
+                if time.monotonic() - self._looked_at > LOOK_SECONDS or self._has_nothing():
+                    self._look()
+        finally:
+            self._wind_down()
+        return self._ending
+
+    def _collect(self) -> None:
+        """Take the outcomes that are there, waiting a little for the first."""
+        wait = WAIT_SECONDS
+        while len(self._outcomes) < 5 * WRITE_AT:
+            try:
+                outcome = self._toes.outcomes.get(timeout=wait) if wait else self._toes.outcomes.get_nowait()
+            except Empty:
+                return
+            if not self._outcomes:
+                self._oldest = time.monotonic()
+            self._outcomes.append(outcome)
+            wait = 0.0
+
+    def _write_if_due(self) -> bool:
+        """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""
+        waited = time.monotonic() - self._oldest
+        if len(self._outcomes) >= WRITE_AT or waited > WRITE_AFTER_SECONDS or self._bench.is_idle():
+            self._write()
+        return not self._outcomes
+
+    def _write(self) -> None:
+        outcomes, self._outcomes = self._outcomes, []
+        record(self._shift, outcomes, numbers=self._numbers)
+        while not self._robots_found.empty():
+            keep_robots(*self._robots_found.get())
+
+    def _has_nothing(self) -> bool:
+        return self._hosts.count() == 0 and not self._outcomes
+
+    def _look(self) -> None:
+        """Ask the slower questions: is it time to end, and would more toes help?"""
+        now = self._looked_at = time.monotonic()
+        state = Run.objects.values_list("state", flat=True).get(pk=self._shift.process.run_id)
+        age = now - self._began_at
+        if self._lease.is_lost:
+            self.stop("its lease was lost")
+        elif state not in WORKING_STATES:
+            self.stop(f"the run is {state}")
+        elif age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS:
+            self.stop("it has lasted as long as a shift may")
+        elif age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait():
+            self.stop("its time slice is over and others wait")
+        elif self._has_nothing():
+            self._end_if_nothing_is_due()
+        else:
+            self._buyer.look()
+            self._buyer.grow(self._bench.overdue())
+            self._toes.set_size(self._buyer.held["fetch_slots"])
+
+    def _end_if_nothing_is_due(self) -> None:
+        due_in = seconds_until_due(self._shift.process)
+        if due_in is None or due_in > SOON_SECONDS:
+            self.stop("nothing is due")
+        elif pages_left(self._shift.process.run) == 0:
+            self.stop("the page limit is reached")
+
+    def _wind_down(self) -> None:
+        """Let fetches under way come to an end, write them down, and give back everything else."""
+        self._kit.ending.set()
+        self._bench.close()
+        all_ended = self._toes.join(JOIN_SECONDS)
+        while not self._toes.outcomes.empty():
+            self._outcomes.append(self._toes.outcomes.get())
+        self._write()
+        self._hosts.close(still_fetching=not all_ended)
+        end_shift(self._shift, self._ending or "it failed")
+
+
+def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, int, bytes], None]) -> Kit:
+    """What the toes need, from the crawl's order and what the shift holds.
+
+    The memory held is shared out evenly over the most toes there may be, so that documents in hand never need more.
+    """
+    run = shift.process.run
+    who = identity()
+    return Kit(
+        token=who.product_token,
+        user_agent=who.user_agent,
+        scope=Scope(frozenset(scope_hosts(run.pk)), run.crawl.max_depth),
+        delay_seconds=run.crawl.delay_seconds,
+        max_document_bytes=held["memory"] * MIB // run.crawl.claim["fetch_slots"],
+        bandwidth=Bandwidth(held["bandwidth"] * KIB),
+        allowed=allowed_networks(),
+        forbidden=settings.OWN_SERVICES,
+        keep_robots=keep_robots,
+    )

@@ -1,0 +1,58 @@
+"""The RQ worker for shifts: it passes SIGTERM on to its horse, and tells at once when a horse was lost."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from django.db import connections
+from rq import Queue, Worker
+from rq.job import Job
+
+from crawling.services.losses import shift_was_lost
+
+PR_SET_PDEATHSIG = 1
+
+
+class ShiftWorker(Worker):
+    """A forking worker. Its horse runs one shift and turns SIGTERM into an orderly end of it (`crawling.jobs`)."""
+
+    def request_stop(self, signum: int, frame: FrameType | None) -> None:
+        """RQ would wait for the end of the job, which may be minutes away; the horse is told to wind down as well."""
+        self._tell_horse()
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
+
+    def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
+        """A second signal is no reason to kill a horse that is winding down: the supervisor has its own limit."""
+        self._tell_horse()
+
+    def _tell_horse(self) -> None:
+        if self.horse_pid:
+            with suppress(ProcessLookupError):  # it may have ended by itself just now
+                os.kill(self.horse_pid, signal.SIGTERM)
+
+    def main_work_horse(self, job: Job, queue: Queue) -> None:
+        """The horse must not outlive a parent that was killed: it is told to wind down then, too."""
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        super().main_work_horse(job, queue)
+
+    def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
+        """RQ calls this in the horse when the job raised, and here when the horse is dead. Either way nobody works on the
+        shift any more, so it is closed without waiting for its lease to run out."""
+        try:
+            super().handle_job_failure(job, queue, *args, **kwargs)
+        finally:
+            self._report(job, "lost: it failed or its operating-system process was killed; the worker's log says how")
+
+    def _report(self, job: Job, ending: str) -> None:
+        process_id, epoch = job.args
+        try:
+            shift_was_lost(process_id, epoch, ending)
+        finally:
+            connections.close_all()  # a connection opened here must not be shared with the next horse

@@ -1,0 +1,73 @@
+"""A pool, permission for loopback, and a worker that works in the test's own process."""
+
+from __future__ import annotations
+
+import pytest
+
+from allocation.models import OutboxKind
+from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
+from crawling.jobs import run_shift
+from crawling.keeper.duties import start_what_is_due
+from crawling.models import AllowedNetwork, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.services.creating import create_crawl, start_run
+
+CLASSES = [
+    NewClass("worker", "worker", "RQ workers", 4),
+    NewClass("fetch_slots", "toe", "Toe threads", 64),
+    NewClass("bandwidth", "KiB/s", "Bandwidth", 100_000),
+    NewClass("memory", "MiB", "Documents in hand", 512),
+    NewClass("dns_slots", "look-up", "Look-ups in flight", 64),
+]
+
+
+@pytest.fixture
+def pool(transactional_db):
+    return create_pool(name="default", classes=CLASSES)
+
+
+@pytest.fixture
+def loopback(transactional_db):
+    return AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+
+
+@pytest.fixture
+def order(pool, loopback):
+    """Return a function that makes a crawl's fields: fast, and otherwise as an operator would leave them."""
+
+    def make(*seeds: str, **fields):
+        return {"name": "a crawl", "seeds": list(seeds), "delay_seconds": 0, **fields}
+
+    return make
+
+
+@pytest.fixture
+def crawl_to_the_end(order, work_off):
+    """Return a function that makes a crawl, works all its shifts off, and returns its run."""
+
+    def crawl(*seeds: str, **fields) -> Run:
+        return work_off(start_run(create_crawl(order(*seeds, **fields))))
+
+    return crawl
+
+
+@pytest.fixture
+def work_off(pool):
+    """Return a function that does a run's shifts, one after the other in this process, until the run has ended."""
+
+    def work(run: Run) -> Run:
+        while run.state not in ENDED_STATES:
+            start_what_is_due()
+            for process, epoch in granted_starts():
+                run_shift(process, epoch)
+            run.refresh_from_db()
+        return run
+
+    return work
+
+
+def granted_starts() -> list[tuple[int, int]]:
+    """The shifts that were granted and not handed to a worker yet, as the keeper would hand them out."""
+    messages = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
+    mark_sent(ids=[message.id for message in messages])
+    return [(message.process, message.epoch) for message in messages]

@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "django.contrib.humanize",
     "django_rq",
     "allocation",
     "dnscache",
@@ -118,3 +119,5 @@ DNS_SERVERS = ENVIRONMENT.dns_servers
 #: our own web server, database and queue as they listen: never fetched, whatever networks are allowed
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port
+DEMO = ENVIRONMENT.demo
+WORKERS = ENVIRONMENT.workers

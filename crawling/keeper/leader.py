@@ -15,6 +15,16 @@ LEADER_LOCK = 7_266_101_432
 CHANNEL = "bank"
 
 
+def is_somebody_leading() -> bool:
+    """Whether any keeper holds the lock at the moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND granted)", [LEADER_LOCK & 0xFFFFFFFF]
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
 class Leadership:
     """A connection of its own that holds the lock for as long as it lives, and hears of grants."""
 

@@ -1,0 +1,131 @@
+"""`manage.py crawl`: make, follow and steer crawls from the command line."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from crawling.errors import BadOrder
+from crawling.management.doors import plain_errors, require_worker
+from crawling.management.follow import exit_status, follow
+from crawling.management.tables import crawl_lines, crawl_table
+from crawling.models import CrawlJob
+from crawling.rules.addresses import BadUrl, read_address
+from crawling.selectors import crawl_view, crawl_views, find_crawl
+from crawling.services import steering
+from crawling.services.creating import create_crawl, start_run
+
+VERBS = {"pause": steering.pause, "resume": steering.resume, "stop": steering.stop}
+EPILOG = """examples:
+  manage.py crawl https://example.org/ --max-pages 100 --wait
+  manage.py crawl --file order.json
+  manage.py crawl list
+  manage.py crawl show NAME        (or its number; likewise pause, resume, stop)
+"""
+
+
+class Command(BaseCommand):
+    help = "Crawl the sites of the given URLs, or steer a crawl that exists."
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> Any:
+        return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|pause|resume|stop and a crawl")
+        parser.add_argument("--name", help="default: the first seed's host")
+        parser.add_argument("--file", type=Path, help="a JSON file with the fields of an order; options given here win")
+        parser.add_argument("--order", help="order of visits: breadth_first")
+        parser.add_argument("--max-pages", help="stop after so many pages")
+        parser.add_argument("--max-depth", help="follow links so many steps from the seeds")
+        parser.add_argument("--delay", dest="delay_seconds", help="seconds between two fetches from a host (default: 1)")
+        parser.add_argument("--processes", help="crawl processes that share the hosts (default: 1)")
+        parser.add_argument("--batch-size", help="URLs a host hands out at a time; 1 keeps the order exact (default: 100)")
+        parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
+        parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
+        parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
+
+    def handle(self, *, words: list[str], wait: bool, **options: Any) -> None:
+        with plain_errors():
+            if words[:1] == ["list"] and len(words) == 1:
+                self._list(as_json=options["json"])
+            elif words and words[0] in {*VERBS, "show"}:
+                self._steer(words[0], words[1:], wait=wait, as_json=options["json"])
+            else:
+                self._create(words, wait=wait, options=options)
+
+    def _list(self, *, as_json: bool) -> None:
+        views = crawl_views(list(CrawlJob.objects.all()))
+        if as_json:
+            self.stdout.write(json.dumps([view.as_dict() for view in views], indent=2))
+        elif views:
+            Console().print(crawl_table(views))
+        else:
+            self.stdout.write("No crawls yet. Make one: manage.py crawl https://example.org/ --max-pages 100 --wait")
+
+    def _steer(self, verb: str, words: list[str], *, wait: bool, as_json: bool) -> None:
+        if len(words) != 1:
+            raise CommandError(f"`crawl {verb}` wants one crawl, by name or number.")
+        crawl = find_crawl(words[0])
+        if verb in VERBS:
+            VERBS[verb](crawl)
+        self._report(crawl, wait=wait, as_json=as_json)
+
+    def _create(self, seeds: list[str], *, wait: bool, options: dict[str, Any]) -> None:
+        fields = order_fields(seeds, options)
+        require_worker()
+        try:
+            crawl = create_crawl(fields)
+        except BadOrder as error:
+            raise CommandError(
+                "\n  ".join(["the crawl was not made:", *(f"{field}: {said}" for field, said in error.errors.items())])
+            ) from error
+        start_run(crawl)
+        self._report(crawl, wait=wait, as_json=options["json"])
+
+    def _report(self, crawl: CrawlJob, *, wait: bool, as_json: bool) -> None:
+        view = follow(crawl, show=not as_json) if wait else crawl_view(crawl)
+        self.stdout.write(json.dumps(view.as_dict(), indent=2) if as_json else crawl_lines(view))
+        if wait and (status := exit_status(view)):
+            raise SystemExit(status)
+
+
+def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    """The order's fields from file and options, unchecked; what was not given is left out."""
+    fields = _read_file(options["file"]) if options["file"] else {}
+    if seeds:
+        fields["seeds"] = seeds
+    for name in ("name", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size"):
+        if options[name] is not None:
+            fields[name] = options[name]
+    if options["claim"]:
+        fields["claim"] = dict(entry.partition("=")[::2] for entry in options["claim"])
+    fields.setdefault("seeds", [])
+    fields.setdefault("name", _free_name(fields["seeds"]))
+    return fields
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        fields = json.loads(path.read_text())
+    except OSError as error:
+        raise CommandError(f"--file: {error.strerror}: {path}") from error
+    except ValueError as error:
+        raise CommandError(f"--file: {path} is not JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise CommandError(f"--file: {path} must hold one JSON object with the fields of an order")
+    return fields
+
+
+def _free_name(seeds: object) -> str:
+    """The first seed's host, with a number if a crawl has that name already."""
+    try:
+        host = read_address(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
+    except BadUrl:
+        host = "crawl"
+    taken = set(CrawlJob.objects.filter(name__startswith=host).values_list("name", flat=True))
+    return next(name for number in range(1, len(taken) + 2) if (name := host if number == 1 else f"{host} {number}") not in taken)

@@ -1,0 +1,60 @@
+"""`manage.py set_up`: what a new installation needs once. Running it again changes nothing."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand
+
+from allocation.models import Pool
+from allocation.services import create_pool
+from crawling.management.doors import plain_errors
+from crawling.models import AllowedNetwork, CrawlJob
+from crawling.services.creating import create_crawl, start_run
+from crawling.sizing import default_classes
+
+DEMO_ADDRESS = "127.0.0.1"
+#: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and the bank page says why
+DEMO_SHARE = 0.6
+
+
+class Command(BaseCommand):
+    help = "Make the default pool, the first administrator and, if DEMO is on, two demo crawls; each only the first time."
+
+    def handle(self, **options: Any) -> None:
+        with plain_errors():
+            if not Pool.objects.exists():
+                create_pool(name="default", classes=default_classes(settings.WORKERS))
+            self._first_administrator()
+            if settings.DEMO:
+                self._demo()
+
+    def _first_administrator(self) -> None:
+        if User.objects.filter(is_superuser=True).exists():
+            return
+        password = secrets.token_urlsafe(12)
+        User.objects.create_superuser("admin", password=password)
+        self.stdout.write(f"Log in as admin with the password {password} (shown only now; `make password` makes a new one).")
+
+    def _demo(self) -> None:
+        port = settings.DEMO_PORT
+        _, is_first_time = AllowedNetwork.objects.get_or_create(
+            network=DEMO_ADDRESS, port_from=port, port_to=port, defaults={"note": "the demo web, and nothing else"}
+        )
+        if not is_first_time or CrawlJob.objects.exists():
+            return
+        pool = Pool.objects.earliest("pk")
+        bandwidth = pool.capacity[pool.classes.get(key="bandwidth").ordinal]
+        for section in ("library", "shop"):
+            crawl = create_crawl(
+                {
+                    "name": f"Demo: the {section}",
+                    "seeds": [f"http://{DEMO_ADDRESS}:{port}/{section}/"],
+                    "delay_seconds": 0.5,
+                    "claim": {"bandwidth": int(bandwidth * DEMO_SHARE)},
+                }
+            )
+            start_run(crawl)

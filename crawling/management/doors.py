@@ -1,0 +1,40 @@
+"""What every command does about trouble: one clear sentence and an exit status, never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import django_rq
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+from django.db import OperationalError, ProgrammingError
+from redis.exceptions import RedisError
+from rq import Worker
+
+from allocation.errors import AllocationError
+from crawling.errors import CrawlError
+from crawling.keeper.messages import QUEUE
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn what may go wrong into a CommandError that says what to do."""
+    try:
+        yield
+    except (CrawlError, AllocationError) as error:
+        raise CommandError(str(error)) from error
+    except ValidationError as error:
+        raise CommandError("; ".join(error.messages)) from error
+    except OperationalError as error:
+        raise CommandError(f"No database answers; start everything with `make run`. ({str(error).splitlines()[0]})") from error
+    except ProgrammingError as error:
+        raise CommandError(f"The database is not set up; run `make run` or `manage.py migrate`. ({str(error).splitlines()[0]})") from error
+    except RedisError as error:
+        raise CommandError(f"Redis does not answer; start everything with `make run`. ({error})") from error
+
+
+def require_worker() -> None:
+    """Raise CommandError if nobody would do the work."""
+    if not Worker.count(queue=django_rq.get_queue(QUEUE)):
+        raise CommandError("No worker is running, so the crawl would never begin; start everything with `make run`.")

@@ -1,0 +1,139 @@
+"""Read crawls: for the list page, the command line and, later, JSON. A fixed number of queries whatever the number of crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Max, Q, Sum
+from django.utils import timezone
+
+from allocation.selectors import waits_of
+from crawling.errors import UnknownCrawl
+from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunProcess, Shift, Url, UrlState
+from crawling.models.jobs import WORKING_STATES
+
+COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """discovered = queued + in_process + succeeded + failed + excluded; fetched: answers, whatever their status."""
+
+    discovered: int = 0
+    queued: int = 0
+    in_process: int = 0
+    fetched: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    excluded: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class CrawlView:
+    """A crawl and its latest run. `state` is `draft` before the first run, and `waiting` where the bank keeps a run waiting."""
+
+    id: int
+    name: str
+    seeds: Sequence[str]
+    run: int | None
+    state: str
+    reason: str
+    counts: Counts
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the run has lasted, from its first fetch on."""
+        if self.started_at is None:
+            return None
+        return ((self.finished_at or timezone.now()) - self.started_at).total_seconds()
+
+    @property
+    def pages_per_second(self) -> float | None:
+        return self.counts.fetched / self.seconds if self.seconds else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: flat, times in ISO 8601."""
+        counts = asdict(self.counts)
+        times = {name: getattr(self, name) for name in ("created_at", "started_at", "finished_at")}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "seeds": list(self.seeds[:10]),
+            "run": self.run,
+            "state": self.state,
+            "reason": self.reason,
+            **counts,
+            **{name: moment.isoformat() if moment else None for name, moment in times.items()},
+            "seconds": self.seconds and round(self.seconds, 3),
+            "pages_per_second": self.pages_per_second and round(self.pages_per_second, 1),
+        }
+
+
+def find_crawl(name_or_id: str) -> CrawlJob:
+    """The crawl of that name or number. Raises UnknownCrawl."""
+    by_number = Q(pk=int(name_or_id)) if name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) < 19 else Q()
+    crawl = CrawlJob.objects.filter(Q(name=name_or_id) | by_number if by_number else Q(name=name_or_id)).order_by("pk").first()
+    if crawl is None:
+        raise UnknownCrawl(f"There is no crawl {name_or_id!r}; `crawl list` shows those there are.")
+    return crawl
+
+
+def crawl_view(crawl: CrawlJob) -> CrawlView:
+    return crawl_views([crawl])[0]
+
+
+def crawl_views(crawls: Sequence[CrawlJob]) -> list[CrawlView]:
+    """Views in the order given, in seven queries."""
+    latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
+    runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
+    counts = _counts([run.pk for run in runs.values()])
+    waits = _waits([run for run in runs.values() if run.state in WORKING_STATES])
+    return [_view(crawl, runs.get(crawl.pk), counts, waits) for crawl in crawls]
+
+
+def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], waits: dict[int, str]) -> CrawlView:
+    if run is None:
+        state, reason = "draft", "Not started yet."
+    elif run.pk in waits:
+        state, reason = "waiting", waits[run.pk]
+    else:
+        state, reason = run.state, run.reason
+    return CrawlView(
+        id=crawl.pk,
+        name=crawl.name,
+        seeds=crawl.seeds,
+        run=run.number if run else None,
+        state=state,
+        reason=reason,
+        counts=counts[run.pk] if run else Counts(),
+        created_at=crawl.created_at,
+        started_at=run.started_at if run else None,
+        finished_at=run.finished_at if run else None,
+    )
+
+
+def _counts(run_ids: Sequence[int]) -> dict[int, Counts]:
+    totals: Iterable[dict[str, Any]] = RunCount.objects.filter(run__in=run_ids).values("run").annotate(**{name: Sum(name) for name in COUNTED})
+    by_run = {row["run"]: {name: row[name] for name in COUNTED} for row in totals}
+    queued = HostQueue.objects.filter(run__in=run_ids, queued__gt=0).values("run").annotate(n=Sum("queued"))
+    queued_by_run = {row["run"]: row["n"] for row in queued}
+    in_process = Url.objects.filter(state=UrlState.IN_PROCESS, shift__isnull=False, run__in=run_ids).values("run").annotate(n=Count("pk"))
+    in_process_by_run = {row["run"]: row["n"] for row in in_process}
+    return {
+        run: Counts(**by_run.get(run, {}), queued=queued_by_run.get(run, 0), in_process=in_process_by_run.get(run, 0)) for run in run_ids
+    }
+
+
+def _waits(runs: Sequence[Run]) -> dict[int, str]:
+    """Why the runs wait whose processes have no shift and a start request that waits in the bank."""
+    working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
+    idle = RunProcess.objects.filter(run__in=runs, bank_process__isnull=False).exclude(run__in=working)
+    run_of = dict(idle.values_list("bank_process", "run"))
+    return {run_of[process]: wait.reason for process, wait in waits_of(run_of).items()} if run_of else {}

@@ -1,0 +1,1 @@
+"""Whether this site works, for load balancers and people."""

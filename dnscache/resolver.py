@@ -1,7 +1,8 @@
 """Names to addresses: this process's memory, then PostgreSQL, then a name server.
 
 Nothing expired is ever served. All database work happens in the calling thread and outside any look-up, so that no transaction
-waits for the network; the threads of a pool only talk to name servers.
+waits for the network (call it outside any of your own); the threads of a pool only talk to name servers. A thread of the
+caller's that resolves has used Django's connection and closes it when it ends, as after any query.
 """
 
 from __future__ import annotations

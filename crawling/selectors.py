@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -120,8 +120,8 @@ def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], waits: di
 
 
 def _counts(run_ids: Sequence[int]) -> dict[int, Counts]:
-    totals: Iterable[dict[str, Any]] = RunCount.objects.filter(run__in=run_ids).values("run").annotate(**{name: Sum(name) for name in COUNTED})
-    by_run = {row["run"]: {name: row[name] for name in COUNTED} for row in totals}
+    totals = RunCount.objects.filter(run__in=run_ids).values_list("run", *(Sum(name) for name in COUNTED))
+    by_run = {run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in totals}
     queued = HostQueue.objects.filter(run__in=run_ids, queued__gt=0).values("run").annotate(n=Sum("queued"))
     queued_by_run = {row["run"]: row["n"] for row in queued}
     in_process = Url.objects.filter(state=UrlState.IN_PROCESS, shift__isnull=False, run__in=run_ids).values("run").annotate(n=Count("pk"))

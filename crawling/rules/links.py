@@ -32,7 +32,7 @@ def read_document(body: bytes, *, url: str, charset: str | None) -> Document:
     title = document.find("title")
     return Document(
         title=" ".join(title.text.split())[:MAX_TITLE_LENGTH].replace("\0", "") if title else "",
-        charset=document.encoding or "",
+        charset=(document.encoding or "").lower(),
         links=list(_addresses(document, url)),
     )
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from allocation.models import OutboxKind
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
+from crawling.access import set_identity
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
 from crawling.models import AllowedNetwork, Run
@@ -71,3 +74,17 @@ def granted_starts() -> list[tuple[int, int]]:
     messages = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
     mark_sent(ids=[message.id for message in messages])
     return [(message.process, message.epoch) for message in messages]
+
+
+@pytest.fixture
+def identified(transactional_db):
+    """We have said who we are, so real sites may be crawled."""
+    return set_identity("crawlsite", "https://crawls.example.org/about")
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port on loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from environs import Env, EnvError, ValidationError, validate
 
+from crawlsite.services import addresses
+
 BASE_DIR = Path(__file__).resolve().parent.parent
-#: written by the embedded servers beside their data; one `NAME=value` a line
-RUNNING_SERVERS_FILE = "urls.env"
 
 
 class BadSetting(Exception):
@@ -55,7 +56,7 @@ class Environment:
 def read() -> Environment:
     """Read and check all settings. Raises BadSetting naming the variable that is wrong.
 
-    Addresses that are not set come from the embedded servers' file in STATE_DIR, if these have been started.
+    Addresses that are not set are those of the embedded servers of STATE_DIR, whether these run or not.
     """
     try:
         return _read(Env())
@@ -63,13 +64,24 @@ def read() -> Environment:
         raise BadSetting(f"{error} See the table of settings in README.md.") from error
 
 
+def servers_to_bring() -> tuple[str, ...]:
+    """Return which embedded servers are needed: those whose address nobody has set."""
+    wanted = {"postgres": "DATABASE_URL", "valkey": "REDIS_URL"}
+    return tuple(server for server, variable in wanted.items() if not os.environ.get(variable))
+
+
+def for_child(changes: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment with `changes`; the programs of this Python come first on its PATH."""
+    programs = str(Path(sys.executable).parent)
+    return {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}", **changes}
+
+
 def _read(env: Env) -> Environment:
     state_dir = Path(env.str("STATE_DIR", str(BASE_DIR / ".local"))).expanduser().resolve()
-    running = _running_servers(state_dir)
     positive = validate.Range(min=0, min_inclusive=False)
     return Environment(
-        database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres")) or running.get("DATABASE_URL", ""),
-        redis_url=env.str("REDIS_URL", "", validate=_url("redis", "rediss", "unix")) or running.get("REDIS_URL", ""),
+        database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres")) or addresses.database_url(state_dir),
+        redis_url=env.str("REDIS_URL", "", validate=_url("redis", "rediss", "unix")) or addresses.redis_url(state_dir),
         state_dir=state_dir,
         secret_key=env.str("SECRET_KEY", "") or _kept_secret(state_dir),
         debug=env.bool("DEBUG", False),
@@ -107,14 +119,6 @@ def _server(text: str) -> tuple[str, int]:
     if not address:
         raise EnvError(f'Environment variable "DNS_SERVERS" invalid: {text!r} is not address or address:port.')
     return address, port or 53
-
-
-def _running_servers(state_dir: Path) -> dict[str, str]:
-    try:
-        lines = (state_dir / RUNNING_SERVERS_FILE).read_text().splitlines()
-    except FileNotFoundError:
-        return {}
-    return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def _kept_secret(state_dir: Path) -> str:

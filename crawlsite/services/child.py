@@ -1,0 +1,173 @@
+"""One child process: started in a session of its own, noted on disk, and known for certain before it is signalled."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from crawlsite.services.account import Account
+from crawlsite.services.directories import open_log
+from crawlsite.services.errors import StartError
+from crawlsite.services.identity import birth_note, living
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+#: signals to try in turn, each with the seconds to wait for its effect
+Stops = Sequence[tuple[signal.Signals, float]]
+
+
+@dataclass
+class Child:
+    """A running child, leader of its session; what it forks belongs to it unless it left the session."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    note: Path
+    stops: Stops
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def ended(self) -> bool:
+        """Tell whether it has ended; what it left running in its session is then killed.
+
+        The kernel gives a session's number to nobody else while a member lives, and this call never uses it again.
+        """
+        if self.process.returncode is not None:
+            return True
+        if self.process.poll() is None:
+            return False
+        _signal(_members(self.pid), signal.SIGKILL, session=self.pid)
+        self.note.unlink(missing_ok=True)
+        return True
+
+    def signal_all(self, number: signal.Signals) -> None:
+        if not self.ended():
+            _signal(_members(self.pid), number, session=self.pid)
+
+
+def start_child(
+    command: Sequence[str | Path],
+    *,
+    name: str,
+    state_dir: Path,
+    group: str,
+    env: Mapping[str, str],
+    cwd: Path,
+    stops: Stops,
+    account: Account | None = None,
+    pass_fds: Sequence[int] = (),
+    again: bool = False,
+) -> Child:
+    """Start `command`; its output goes to a log file, and on Linux it gets its first stop signal when this thread ends.
+
+    `group` names those who are stopped together when their parent is gone. Call it from the main thread.
+    With `again` its log goes on, so that the reason of its last end stays there.
+    Nothing is inherited but `pass_fds`: a pipe left open would make `make run | tee` hang.
+    """
+    before_exec = account.before_exec if account else None
+    log = open_log(state_dir / "logs", name, go_on=again)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - commands come from this package and the Procfile
+            [str(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=cwd,
+            env=dict(env),
+            start_new_session=True,
+            pass_fds=pass_fds,
+            preexec_fn=die_with_parent(stops[0][0], before_exec),
+            **(account.popen_arguments() if account else {}),
+        )
+    except FileNotFoundError as error:
+        raise StartError(f"{command[0]}: no such program") from error
+    finally:
+        os.close(log)
+    note = notes_dir(state_dir, group) / name
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")
+    return Child(name=name, process=process, note=note, stops=stops, log=state_dir / "logs" / f"{name}.log")
+
+
+def die_with_parent(number: signal.Signals, before: Callable[[], None] | None = None) -> Callable[[], None]:
+    """Return what the child does between fork and exec, so that it outlives no parent. macOS has only the watchdog."""
+    parent = os.getpid()
+
+    def prepare() -> None:
+        if before:
+            before()
+        if sys.platform == "linux":
+            # After the change of account, which would clear it.
+            _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(1)  # the parent was gone before the kernel knew
+
+    return prepare
+
+
+def stop_all(children: Sequence[Child], *, pause: Callable[[float], None] = time.sleep) -> None:
+    """Stop children of one kind together: each signal of their list in turn, until none is left."""
+    if not children:
+        return
+    for number, seconds in children[0].stops:
+        for child in children:
+            child.signal_all(number)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            remaining = [child for child in children if not child.ended()]
+            if not remaining:
+                return
+            pause(0.02)
+
+
+def notes_dir(state_dir: Path, group: str) -> Path:
+    return state_dir / "pids" / group
+
+
+def stop_left_over(notes: Path) -> bool:
+    """Signal the children whose notes a killed parent left in `notes`; tell whether any still runs.
+
+    A note names a process only if the start time fits as well: numbers are used again. Ended ones lose their note.
+    """
+    running = False
+    for note in sorted(notes.glob("*")):
+        text = note.read_text()
+        if leader := living(text):
+            _signal(_members(leader), signal.Signals(int(text.split()[2])), session=leader)
+            running = True
+        else:
+            note.unlink(missing_ok=True)
+    return running
+
+
+def _members(session: int) -> set[int]:
+    return {pid for pid in psutil.pids() if _session_of(pid) == session}
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
+
+
+def _signal(pids: set[int], number: signal.Signals, *, session: int) -> None:
+    for pid in pids:
+        if _session_of(pid) == session:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue

@@ -1,0 +1,65 @@
+"""Makes the directories of the state directory, and nothing outside it but a sockets directory under /tmp."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from crawlsite.services.account import Account
+from crawlsite.services.addresses import sockets_dir
+from crawlsite.services.errors import StartError
+
+
+def make_private(path: Path, account: Account) -> Path:
+    """Make `path` a directory that only `account` may enter, and hand it all of its content.
+
+    The content changes hands when root moved the state directory to where another account serves it.
+    """
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        if path.stat().st_uid != account.uid:
+            for below in [path, *path.rglob("*")]:
+                os.chown(below, account.uid, account.gid, follow_symlinks=False)
+    except PermissionError as error:
+        owner = path.stat().st_uid if path.exists() else path.parent.stat().st_uid
+        raise StartError(
+            f"{path} belongs to another user (uid {owner}): start as that user, or set STATE_DIR to a place of yours"
+        ) from error
+    return path
+
+
+def make_sockets_dir(state_dir: Path, account: Account) -> Path:
+    """Make the private directory of both sockets, without what dead servers left in it.
+
+    Raises StartError if it lies under /tmp and somebody else made it first.
+    """
+    path = sockets_dir(state_dir)
+    if path.parent == state_dir:
+        make_private(path, account)
+    else:
+        _make_in_public_place(path, account)
+    for left_over in path.iterdir():
+        left_over.unlink()
+    return path
+
+
+def _make_in_public_place(path: Path, account: Account) -> None:
+    try:
+        path.mkdir(mode=0o700)
+        os.chown(path, account.uid, account.gid)
+    except FileExistsError:
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid or found.st_mode & 0o077:
+            raise StartError(
+                f"{path} is not a private directory of uid {account.uid}: remove it, or set STATE_DIR to a shorter path"
+            ) from None
+
+
+def open_log(logs: Path, name: str, *, go_on: bool = False) -> int:
+    """Return a file descriptor to append to; unless it is to `go_on`, the log of the time before becomes `NAME.log.1`."""
+    logs.mkdir(exist_ok=True)
+    path = logs / f"{name}.log"
+    if path.exists() and not go_on:
+        path.replace(logs / f"{name}.log.1")
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

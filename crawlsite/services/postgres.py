@@ -1,0 +1,129 @@
+"""Creates, starts and awaits the embedded PostgreSQL. The caller holds the pair's lock."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from crawlsite.services.account import Account
+from crawlsite.services.addresses import DATABASE, ROLE, database_url, sockets_dir
+from crawlsite.services.binaries import PostgresPrograms
+from crawlsite.services.child import Child
+from crawlsite.services.directories import make_private, open_log
+from crawlsite.services.errors import StartError
+
+#: fast: refuse new work and write all out; immediate: recover at the next start
+STOPS = ((signal.SIGINT, 2.0), (signal.SIGQUIT, 0.5), (signal.SIGKILL, 0.3))
+LOOSE = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+ROOMY_SHARED_MEMORY_BYTES = 16 * 1024 * 1024
+
+
+def prepare_data(programs: PostgresPrograms, state_dir: Path, account: Account, env: Mapping[str, str]) -> Path:
+    """Return the data directory of this major version, made if there is none. Raises StartError for another version's."""
+    data = state_dir / f"pg{programs.major}"
+    _check_version(data, programs, state_dir)
+    if not data.exists():
+        _initialise(programs, data, account, env)
+    make_private(data, account)
+    _drop_stale_pid_file(data)
+    return data
+
+
+def command(programs: PostgresPrograms, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
+    """Return the server's command line: no TCP, so the private directory of its socket is all the protection needed."""
+    words: list[str | Path] = [programs.postgres, "-D", data, "-k", sockets_dir(state_dir), "-p", "5432", "-c", "listen_addresses="]
+    return [*words, "-c", "max_connections=200", *_shared_memory("-c"), *(LOOSE if loose else ())]
+
+
+def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) -> None:
+    """Wait until the server answers, as long as its process lives: after a crash it may have much to recover."""
+    while True:
+        if server.ended():
+            raise StartError(f"PostgreSQL ended while starting. {last_lines(server.log)}")
+        try:
+            with psycopg.connect(database_url(state_dir, database="postgres"), autocommit=True, connect_timeout=2) as connection:
+                _create_database(connection)
+            return
+        except psycopg.OperationalError:
+            pause(0.05)
+
+
+def last_lines(log: Path) -> str:
+    """The end of a log, for an error message."""
+    return f"The end of {log}:\n" + "\n".join(log.read_text(errors="replace").splitlines()[-8:])
+
+
+def _create_database(connection: psycopg.Connection) -> None:
+    if not connection.execute("SELECT FROM pg_database WHERE datname = %s", [DATABASE]).rowcount:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+
+def _check_version(data: Path, programs: PostgresPrograms, state_dir: Path) -> None:
+    written = {path.parent: int(path.read_text().split(".")[0]) for path in sorted(state_dir.glob("pg[0-9]*/PG_VERSION"))}
+    foreign = {path: major for path, major in written.items() if major != programs.major}
+    if not foreign or written.get(data) == programs.major:
+        return
+    path, major = foreign.popitem()
+    connect = f"--host {sockets_dir(state_dir)} --username {ROLE} {DATABASE}"
+    raise StartError(
+        f"{path} was written by PostgreSQL {major}, and the server at hand is {programs.major}. To carry the data over, start it once with "
+        f"PostgreSQL {major}, save it with `pg_dump {connect} > crawlsite.sql`, move {path} "
+        f"away, start again, and load it with `psql {connect} < crawlsite.sql`."
+    )
+
+
+def _initialise(programs: PostgresPrograms, data: Path, account: Account, env: Mapping[str, str]) -> None:
+    """Make the data directory under another name first: a killed initdb leaves one that looks complete."""
+    unfinished = data.with_name(f"{data.name}.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    make_private(unfinished, account)
+    # The builtin provider sorts alike on every system and never changes with its C library.
+    locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] if programs.major >= 17 else ["--locale=C"]
+    words: list[str | Path] = [programs.initdb, "-D", unfinished, "-U", ROLE, "-A", "trust", "-E", "UTF8", "--no-instructions", *locale]
+    words += _shared_memory("--set") if programs.major >= 16 else []
+    log = open_log(data.parent / "logs", "initdb")
+    try:
+        subprocess.run(  # noqa: S603 - our own paths
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=dict(env), check=True,
+            preexec_fn=account.before_exec, **account.popen_arguments(),
+        )  # fmt: skip
+    except subprocess.CalledProcessError as error:
+        raise StartError(f"PostgreSQL's initdb failed. {last_lines(data.parent / 'logs' / 'initdb.log')}") from error
+    finally:
+        os.close(log)
+    unfinished.rename(data)
+
+
+def _shared_memory(option: str) -> list[str]:
+    """Keep shared memory in files where /dev/shm has no room: some containers give it 64 KiB, and initdb aborts there."""
+    try:
+        found = os.statvfs("/dev/shm")  # noqa: S108 - asked for its size only
+    except OSError:
+        return []
+    roomy = found.f_frsize * found.f_blocks >= ROOMY_SHARED_MEMORY_BYTES
+    return [] if roomy else [option, "dynamic_shared_memory_type=mmap"]
+
+
+def _drop_stale_pid_file(data: Path) -> None:
+    """Remove the file of a server that crashed: by now its number may be another program's, and PostgreSQL would give up.
+
+    No server of ours runs, since each inherits the pair's lock. One that was started by hand works in its data directory.
+    """
+    path = data / "postmaster.pid"
+    if not path.exists():
+        return
+    pid = int(path.read_text().split()[0])
+    try:
+        if Path(psutil.Process(pid).cwd()) == data.resolve():
+            raise StartError(f"{data} is served by process {pid}, which was started by hand: stop it first")
+    except psutil.Error:
+        pass  # gone, or somebody else's: nobody but its owner can serve a private directory
+    path.unlink()

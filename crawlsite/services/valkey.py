@@ -1,0 +1,36 @@
+"""Starts and awaits the embedded Valkey. The caller holds the pair's lock: Valkey itself guards its files against nobody."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import redis
+
+from crawlsite.services.addresses import VALKEY_SOCKET, redis_url, sockets_dir
+from crawlsite.services.child import Child
+from crawlsite.services.errors import StartError
+from crawlsite.services.postgres import last_lines
+
+STOPS = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 0.2))
+
+
+def command(program: Path, data: Path, state_dir: Path, *, loose: bool) -> list[str | Path]:
+    """Return the server's command line: a socket and no TCP, every write kept within a second, nothing ever evicted."""
+    socket = sockets_dir(state_dir) / VALKEY_SOCKET
+    words: list[str | Path] = [program, "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700", "--dir", data, "--save", ""]
+    return [*words, "--appendonly", "no" if loose else "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction"]
+
+
+def await_ready(server: Child, state_dir: Path, pause: Callable[[float], None]) -> None:
+    """Wait until the server answers, as long as its process lives."""
+    with redis.Redis.from_url(redis_url(state_dir), socket_timeout=2) as client:
+        while True:
+            if server.ended():
+                raise StartError(f"Valkey ended while starting. {last_lines(server.log)}")
+            try:
+                client.ping()
+                return
+            except (redis.ConnectionError, redis.TimeoutError):
+                pause(0.05)

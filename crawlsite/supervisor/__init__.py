@@ -1,0 +1,1 @@
+"""`make run`: the whole product on this machine, started in order, watched, and stopped without a trace."""

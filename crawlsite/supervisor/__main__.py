@@ -1,0 +1,64 @@
+"""`python -m crawlsite.supervisor`, or `make run`: starts the product; its first line is the dashboard's address."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+from crawlsite import env
+from crawlsite.env import BASE_DIR, BadSetting, Environment
+from crawlsite.services.errors import StartError, StopRequested
+from crawlsite.services.lock import LockFile
+from crawlsite.services.signals import StopSignals
+from crawlsite.supervisor.places import check_free, dashboard
+from crawlsite.supervisor.stack import Stack, say
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Return 0 after a stop that was asked for, 1 if it cannot start, 2 if a setting is wrong."""
+    parser = ArgumentParser(prog="python -m crawlsite.supervisor", description=__doc__)
+    parser.add_argument("--procfile", type=Path, default=BASE_DIR / "Procfile", help="the processes to run on this machine")
+    options = parser.parse_args(arguments)
+    try:
+        environment = env.read()
+    except BadSetting as error:
+        return _complain(error, 2)
+    environment.state_dir.mkdir(parents=True, exist_ok=True)
+    lock = LockFile(environment.state_dir / "supervisor.lock")
+    if not lock.acquire(f"at {dashboard(environment)} (process {os.getpid()})"):
+        return _complain(f"already running {lock.note()}. Stop that one first with Ctrl-C, or give this one another STATE_DIR and PORT.", 1)
+    try:
+        check_free(environment)
+    except StartError as error:
+        return _complain(error, 1)
+    say(f"Dashboard: {dashboard(environment)}")
+    return _run(environment, options.procfile)
+
+
+def _run(environment: Environment, procfile: Path) -> int:
+    with StopSignals() as signals:
+        try:
+            stack = Stack(environment, procfile, signals)
+        except StartError as error:
+            return _complain(error, 1)
+        try:
+            stack.run()
+        except StopRequested:
+            say("stopping")
+        except StartError as error:
+            return _complain(error, 1)
+        finally:
+            stack.stop()
+    say("stopped")
+    return 0
+
+
+def _complain(problem: object, status: int) -> int:
+    print(f"crawlsite: {problem}", file=sys.stderr, flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

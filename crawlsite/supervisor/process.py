@@ -1,0 +1,57 @@
+"""One process of the Procfile, kept running: what dies is started again, after a wait that doubles."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from crawlsite.env import BASE_DIR
+from crawlsite.services.child import Child, start_child
+
+GROUP = "stack"
+STOPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 0.3))
+FIRST_WAIT_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 30.0
+#: whoever ran this long has started well, and waits only the first wait when it dies
+STEADY_SECONDS = 30.0
+
+
+class Process:
+    """A name, a command, and the child that runs it now."""
+
+    def __init__(self, name: str, command: list[str], *, state_dir: Path, env: Mapping[str, str]) -> None:
+        self.name = name
+        self.command = command
+        self.state_dir = state_dir
+        self.env = env
+        self._wait_seconds = FIRST_WAIT_SECONDS
+        self._start()
+
+    def _start(self, *, again: bool = False) -> None:
+        self.child: Child = start_child(
+            self.command, name=self.name, state_dir=self.state_dir, group=GROUP, env=self.env, cwd=BASE_DIR, stops=STOPS, again=again
+        )
+        self._started_at = time.monotonic()
+        self._due_at = 0.0
+
+    def watch(self) -> str:
+        """Start the process again if it has died and its wait is over; return what happened, if anything new did."""
+        if not self.child.ended():
+            return ""
+        now = time.monotonic()
+        if self._due_at:
+            if now >= self._due_at:
+                self._start(again=True)
+            return ""
+        if now - self._started_at >= STEADY_SECONDS:
+            self._wait_seconds = FIRST_WAIT_SECONDS
+        wait, self._wait_seconds = self._wait_seconds, min(2 * self._wait_seconds, LONGEST_WAIT_SECONDS)
+        self._due_at = now + wait
+        return f"{self.name} ended ({how_it_ended(self.child)}) and starts again in {wait:.0f} s; see {self.child.log}"
+
+
+def how_it_ended(child: Child) -> str:
+    code = child.process.returncode
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"

@@ -1,0 +1,109 @@
+"""The running product: servers, preparations, processes; started in this order and stopped in the other."""
+
+from __future__ import annotations
+
+import http.client
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from crawlsite import env
+from crawlsite.env import Environment
+from crawlsite.services.child import notes_dir, stop_all, stop_left_over
+from crawlsite.services.errors import StartError
+from crawlsite.services.pair import Pair
+from crawlsite.services.signals import StopSignals
+from crawlsite.services.watchdog import start_watchdog
+from crawlsite.supervisor.places import local_address
+from crawlsite.supervisor.preparation import prepare
+from crawlsite.supervisor.process import GROUP, Process
+from crawlsite.supervisor.procfile import read_procfile, variables
+
+LEFT_OVER_SECONDS = 30
+READY_SECONDS = 60
+
+
+class Stack:
+    """Everything that `make run` starts."""
+
+    def __init__(self, environment: Environment, procfile: Path, signals: StopSignals) -> None:
+        self.environment = environment
+        self.signals = signals
+        self.state_dir = environment.state_dir
+        self.pair = Pair(self.state_dir, wanted=env.servers_to_bring())
+        values = variables(environment, platform=sys.platform)
+        self.plan = read_procfile(procfile, environment, values)
+        self.child_env = env.for_child({**self.pair.addresses, **values, "STATE_DIR": str(self.state_dir)})
+        self.processes: list[Process] = []
+        self._watchdog: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> None:
+        """Start all and keep it running. Ends only by StopRequested, or StartError before it is ready."""
+        self._clear_left_over()
+        if self.pair.wanted:
+            say("starting " + " and ".join({"postgres": "PostgreSQL", "valkey": "Valkey"}[name] for name in self.pair.wanted))
+        self.pair.start(self.signals.pause)
+        for command in self.plan.release:
+            prepare(command, env=self.child_env, pause=self.signals.pause)
+        if sys.platform == "darwin":
+            self._watchdog = start_watchdog(notes_dir(self.state_dir, GROUP))
+        say("starting " + ", ".join(self.plan.commands))
+        for name, command in self.plan.commands.items():
+            self.processes.append(Process(name, command, state_dir=self.state_dir, env=self.child_env))
+        self._await_ready()
+        while True:
+            self._watch()
+            self.signals.pause(0.2)
+
+    def stop(self) -> None:
+        """Stop every process, then Valkey, then PostgreSQL: within 10 s, whatever they do."""
+        stop_all([process.child for process in self.processes])
+        if self._watchdog:
+            self._watchdog.communicate()
+        self.pair.stop()
+
+    def _clear_left_over(self) -> None:
+        """Stop what a killed supervisor left: on Linux it has been told by the kernel, and may need a moment."""
+        until = time.monotonic() + LEFT_OVER_SECONDS
+        while stop_left_over(notes_dir(self.state_dir, GROUP)):
+            if time.monotonic() > until:
+                raise StartError(f"processes of an earlier start do not end; their numbers stand in {notes_dir(self.state_dir, GROUP)}")
+            self.signals.pause(0.5)
+
+    def _watch(self) -> None:
+        try:
+            for name in self.pair.revive(self.signals.pause):
+                say(f"{name} had ended and was started again; see {self.state_dir / 'logs'}")
+        except StartError as error:
+            say(f"{error}\nTrying again.")
+            self.signals.pause(1.0)
+        for process in self.processes:
+            if news := process.watch():
+                say(news)
+
+    def _await_ready(self) -> None:
+        until = time.monotonic() + READY_SECONDS
+        while not self._answers():
+            self._watch()
+            if time.monotonic() > until:
+                say(f"not ready after {READY_SECONDS} s; see {self.state_dir / 'logs'}. Waiting on.")
+                until = float("inf")
+            self.signals.pause(0.1)
+        say("ready; Ctrl-C stops everything")
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection(urlsplit(local_address(self.environment)).netloc, timeout=2)
+        try:
+            connection.request("GET", "/healthz", headers={"Host": "localhost"})
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+def say(line: str) -> None:
+    """Tell the terminal; the few lines here must appear at once, through a pipe too."""
+    print(line, flush=True)

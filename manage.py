@@ -8,6 +8,7 @@ import sys
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
     from crawlsite.env import BadSetting
 
@@ -15,6 +16,10 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except BadSetting as error:
         sys.exit(f"crawlsite: {error}")
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None):
+            raise  # a server answered
+        sys.exit(f"crawlsite: no database answers. Start it with `make run`, or set DATABASE_URL. ({error})")
 
 
 if __name__ == "__main__":

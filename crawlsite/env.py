@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from environs import Env, EnvError, ValidationError, validate
 
@@ -62,6 +62,8 @@ def read() -> Environment:
         return _read(Env())
     except EnvError as error:
         raise BadSetting(f"{error} See the table of settings in README.md.") from error
+    except OSError as error:
+        raise BadSetting(f'Environment variable "STATE_DIR" invalid: no directory can be kept there ({error}).') from error
 
 
 def servers_to_bring() -> tuple[str, ...]:
@@ -81,13 +83,13 @@ def _read(env: Env) -> Environment:
     positive = validate.Range(min=0, min_inclusive=False)
     return Environment(
         database_url=env.str("DATABASE_URL", "", validate=_url("postgresql", "postgres")) or addresses.database_url(state_dir),
-        redis_url=env.str("REDIS_URL", "", validate=_url("redis", "rediss", "unix")) or addresses.redis_url(state_dir),
+        redis_url=env.str("REDIS_URL", "", validate=[_url("redis", "rediss", "unix"), _port_is_number]) or addresses.redis_url(state_dir),
         state_dir=state_dir,
         secret_key=env.str("SECRET_KEY", "") or _kept_secret(state_dir),
         debug=env.bool("DEBUG", False),
-        host=env.str("HOST", "127.0.0.1"),
+        host=env.str("HOST", "127.0.0.1", validate=validate.Length(min=1)),
         port=env.int("PORT", 8000, validate=validate.Range(1, 65535)),
-        public_url=env.str("PUBLIC_URL", "", validate=_url("https", "http")).rstrip("/"),
+        public_url=env.str("PUBLIC_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]).rstrip("/"),
         workers=env.int("WORKERS", 2, validate=validate.Range(1, 64)),
         web_threads=env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
         demo=env.bool("DEMO", True),
@@ -103,10 +105,30 @@ def _read(env: Env) -> Environment:
 
 def _url(*schemes: str) -> Callable[[str], None]:
     def check(value: str) -> None:
-        if value and urlsplit(value).scheme not in schemes:
+        if value and _split(value).scheme not in schemes:
             raise ValidationError(f"It must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
 
     return check
+
+
+def _origin(value: str) -> None:
+    parts = _split(value)
+    if value and (not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment):
+        raise ValidationError("It must be scheme, host and perhaps port, like https://crawls.example.org.")
+
+
+def _port_is_number(value: str) -> None:
+    try:
+        _ = _split(value).port
+    except ValueError as error:
+        raise ValidationError(f"{error}.") from error
+
+
+def _split(value: str) -> SplitResult:
+    try:
+        return urlsplit(value)
+    except ValueError as error:
+        raise ValidationError(f"It is no address: {error}.") from error
 
 
 def _server(text: str) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import subprocess
 import sys
 import time
@@ -105,5 +106,8 @@ class Stack:
 
 
 def say(line: str) -> None:
-    """Tell the terminal; the few lines here must appear at once, through a pipe too."""
-    print(line, flush=True)
+    """Tell the terminal, at once, through a pipe too. A reader that went away (`make run | head -1`) stops nothing."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, ProgrammingError
+from django.db import ProgrammingError
 from django.utils.crypto import get_random_string
 
 
@@ -16,8 +16,6 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         try:
             administrator = get_user_model().objects.filter(is_superuser=True).order_by("pk").first()
-        except OperationalError as error:
-            raise CommandError(f"No database answers. Start it with `make run`, or set DATABASE_URL. ({error})") from error
         except ProgrammingError:
             administrator = None  # no tables yet, so nobody in them
         if administrator is None:

@@ -5,34 +5,45 @@ BIN := .venv/bin
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-.venv/ready: requirements.txt requirements-dev.txt
-	$(PYTHON) -m venv .venv || { $(PYTHON) -m venv --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -q pip; }
-	$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+# Debian's Python has no ensurepip without python3-venv, but its pip can install into a .venv that has none.
+PIP = $$($(BIN)/python -m pip --version >/dev/null 2>&1 && echo $(BIN)/python -m pip || echo $(PYTHON) -m pip --python $(BIN)/python)
+INSTALL = $(PIP) install -q --disable-pip-version-check --no-input -r
+
+.venv/ready: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo >&2 'crawlsite: Python 3.11 or newer is needed; name one: make PYTHON=python3.12 $(MAKECMDGOALS)'; exit 1; }
+	@echo >&2 'crawlsite: installing the pinned requirements into .venv, once; this takes about half a minute'
+	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || $(PYTHON) -m venv --without-pip .venv
+	@$(INSTALL) $< || { echo >&2 'crawlsite: if pip is what is missing: sudo apt-get install python3-venv'; exit 1; }
 	@touch $@
 
-setup: .venv/ready ## make .venv and install the pinned requirements
+.venv/ready-dev: .venv/ready requirements-dev.txt
+	@$(INSTALL) requirements-dev.txt
+	@touch $@
 
-run: setup ## start everything; the first line is the dashboard's address; Ctrl-C stops it
+setup: .venv/ready .venv/ready-dev ## make .venv and install the pinned requirements, the developers' too
+
+run: .venv/ready ## start everything; the first line is the dashboard's address; Ctrl-C stops it
 	@exec $(BIN)/python -m crawlsite.supervisor
 
-password: setup ## give the first administrator a new password
+password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password
 
 test: setup ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(BIN)/python -m crawlsite.services --state-dir .local/test exec $(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest $(ARGS)
 
 lint: setup ## format, lint, types, import contracts, migrations, deployment check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
-	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python manage.py makemigrations --check --dry-run
 	PUBLIC_URL=https://crawls.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
 
 check: test lint ## what CI runs
 
 lock: setup ## renew the pinned requirements from the *.in files
-	$(BIN)/python -m pip install -q pip-tools
+	@$(PIP) install -q pip-tools
 	for name in requirements requirements-dev; do $(BIN)/pip-compile -q --upgrade --strip-extras --no-emit-index-url \
 	  --no-emit-trusted-host --no-emit-find-links --no-header --annotation-style=line -o $$name.txt $$name.in; done
 

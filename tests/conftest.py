@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+from django.conf import settings as project_settings
+from django.test import override_settings
 
 from dnscache import resolver
 from tests.nameserver import serve_names
 from tests.servers import serve_site
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_as_they_lie() -> Iterator[None]:
+    """Pages name static files as they lie in the project: tests need no `collectstatic`."""
+    project_settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    with override_settings(STORAGES={**project_settings.STORAGES, "staticfiles": plain}):
+        yield
 
 
 @pytest.fixture
@@ -26,10 +38,3 @@ def dns_server(settings):
         resolver.forget()
         yield server
     resolver.forget()
-
-
-@pytest.fixture
-def uncollected_static(settings):
-    """Let pages be rendered without `collectstatic` having been run first."""
-    settings.WHITENOISE_AUTOREFRESH = True
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

@@ -38,8 +38,8 @@ def check_free(environment: Environment) -> None:
 def _check(host: str, port: int, variable: str) -> None:
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise StartError(f"HOST: {host!r} is not an address of this machine ({error.strerror})") from error
+    except (OSError, UnicodeError) as error:
+        raise StartError(f"HOST: {host!r} is not an address of this machine ({error})") from error
     with socket.socket(family, kind) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,0 +1,73 @@
+"""Settings from the environment: nonsense stops the start and names its variable."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from crawlsite import env
+from tests.crawlsite.conftest import PROJECT, environment
+
+NONSENSE = [
+    ("DATABASE_URL", "mysql://db/x"), ("DATABASE_URL", "postgresql://["), ("REDIS_URL", "http://queue"), ("REDIS_URL", "redis://queue:six"),
+    ("STATE_DIR", "/dev/null"), ("DEBUG", "maybe"), ("HOST", ""), ("PORT", ""), ("PORT", "eight"), ("PORT", "0"), ("PORT", "65536"),
+    ("PUBLIC_URL", "crawls.example.org"), ("PUBLIC_URL", "https://"), ("PUBLIC_URL", "https://a.example/below"),
+    ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"), ("WEB_THREADS", "-1"), ("DEMO", "perhaps"),
+    ("DEMO_PORT", "x"), ("DNS_SERVERS", ":53"), ("DNS_SERVERS", "192.0.2.1:x"), ("BANK_LEASE_SECONDS", "0"),
+    ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"), ("CRAWL_SLICE_SECONDS", "soon"), ("LOG_LEVEL", "loud"),
+    ("LOG_FORMAT", "xml"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("variable", "value"), NONSENSE)
+def test_nonsense_names_its_variable(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(env.BadSetting, match=f'"{variable}"'):
+        env.read()
+
+
+def test_every_variable_that_can_be_wrong_is_tried_above():
+    assert {name for name, _ in NONSENSE} == set(env.Environment.names()) - {"SECRET_KEY"}
+
+
+@pytest.mark.parametrize("variable", ["PORT", "DATABASE_URL"])
+def test_commands_give_one_line_and_no_traceback(tmp_path, variable):
+    wrong = environment(STATE_DIR=str(tmp_path), **{variable: "postgresql://db.example/y?no_such=1"})
+    answer = subprocess.run([sys.executable, "manage.py", "check"], cwd=PROJECT, env=wrong, capture_output=True, text=True)
+
+    assert answer.returncode == 1
+    assert variable in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_command_without_a_running_database_says_how_to_get_one(tmp_path):
+    """Also after a crash: a urls.env that was left behind misleads nobody."""
+    (tmp_path / "urls.env").write_text("DATABASE_URL=postgresql://app@/crawlsite?host=/gone\n")
+    answer = subprocess.run(
+        [sys.executable, "manage.py", "new_password"], cwd=PROJECT, env=environment(STATE_DIR=str(tmp_path)), capture_output=True, text=True
+    )
+
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("crawlsite: no database answers. Start it with `make run`, or set DATABASE_URL.")
+    assert "Traceback" not in answer.stderr
+
+
+def test_secret_key_is_made_once_and_kept_private(monkeypatch, tmp_path):
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    monkeypatch.setenv("STATE_DIR", str(tmp_path / "new"))
+
+    assert env.read().secret_key == env.read().secret_key
+    assert stat.S_IMODE(os.stat(tmp_path / "new/secret_key").st_mode) == 0o600
+
+
+def test_addresses_that_nobody_set_are_the_embedded_servers(monkeypatch, tmp_path):
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("REDIS_URL", "redis://queue.example/3")
+    monkeypatch.setenv("STATE_DIR", str(tmp_path))
+
+    assert env.read().database_url.startswith("postgresql://app@/crawlsite?host=")
+    assert env.read().redis_url == "redis://queue.example/3"
+    assert env.servers_to_bring() == ("postgres",)

@@ -1,0 +1,252 @@
+"""`make run` as its operator sees it: what it says, what it keeps running, and that nothing is left of it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+import requests
+
+from tests.crawlsite.conftest import PROJECT, environment, eventually, finish, free_port, living, needs_root, services
+
+WEB = "web: gunicorn tests.crawlsite.stand_in:application --no-control-socket --graceful-timeout 1 --bind $HOST:$PORT\n"
+
+
+class Supervisor:
+    """One run of the supervisor on a state directory, with its output in a file."""
+
+    def __init__(self, state_dir: Path, procfile: str, **changes: str) -> None:
+        state_dir.mkdir(exist_ok=True)
+        (state_dir / "Procfile").write_text(procfile)
+        self.port = int(changes.get("PORT", free_port()))
+        self.state_dir = state_dir
+        self.out = state_dir / f"out.{self.port}"
+        settings = {"STATE_DIR": str(state_dir), "DEMO": "false", "WORKERS": "1", **changes, "PORT": str(self.port)}
+        with self.out.open("w") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "crawlsite.supervisor", "--procfile", state_dir / "Procfile"],
+                cwd=PROJECT, env=environment(**settings), stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+
+    def lines(self) -> list[str]:
+        return self.out.read_text().splitlines()
+
+    def says(self, pattern: str) -> bool:
+        return any(re.search(pattern, line) for line in self.lines())
+
+    def until_it_says(self, pattern: str) -> None:
+        eventually(lambda: self.says(pattern) or self.process.poll() is not None, 40)
+        assert self.says(pattern), self.lines()
+
+    def pids(self) -> list[int]:
+        return [self.process.pid, *(child.pid for child in psutil.Process(self.process.pid).children(recursive=True))]
+
+    def manage(self, *words: str, **changes: str) -> subprocess.CompletedProcess:
+        env = environment(STATE_DIR=str(self.state_dir), **changes)
+        return subprocess.run([sys.executable, "manage.py", *words], cwd=PROJECT, env=env, capture_output=True, text=True, timeout=30)
+
+
+@pytest.fixture
+def start(place):
+    """Starts supervisors on one state directory, and ends them when the test ends."""
+    started = []
+
+    def start(procfile: str, **changes: str) -> Supervisor:
+        started.append(Supervisor(place / "state", procfile, **changes))
+        return started[-1]
+
+    yield start
+    for supervisor in started:
+        supervisor.process.terminate()
+        supervisor.process.wait(timeout=15)
+
+
+@pytest.fixture(scope="module")
+def site(make_place):
+    """The real site, with one worker, for tests that leave it running."""
+    release = "release: python manage.py migrate --verbosity 0 && python manage.py collectstatic --noinput --verbosity 0\n"
+    site = Supervisor(make_place() / "state", f"{release}{WEB}worker: python manage.py rqworker shifts\n")
+    site.until_it_says("^ready")
+    yield site
+    site.process.terminate()
+    site.process.wait(timeout=15)
+
+
+def test_first_line_is_the_dashboards_address_and_ready_comes_when_it_answers(site):
+    assert site.lines()[0] == f"Dashboard: http://127.0.0.1:{site.port}/"
+    assert requests.get(f"http://127.0.0.1:{site.port}/healthz", timeout=5).status_code == 200
+
+
+def test_second_one_names_the_first_and_gives_up(site):
+    rival = Supervisor(site.state_dir, WEB)
+
+    assert rival.process.wait(timeout=10) == 1
+    expected = rf"already running at http://127.0.0.1:{site.port}/ \(process {site.process.pid}\)"
+    assert re.search(expected, rival.lines()[0])
+
+
+def test_taken_port_is_named_with_the_way_out(site, start):
+    late = start(WEB, PORT=str(site.port))
+
+    assert late.process.wait(timeout=10) == 1
+    assert re.search(rf"PORT: port {site.port} .*`make run PORT={site.port + 1}`", late.lines()[0])
+
+
+def test_tests_run_beside_it(site, place):
+    """The suite's own state directory: no address and no lock in common."""
+    status, out, errors = finish(services("--fast-and-loose", "--state-dir", place, "exec", "echo", "beside"))
+
+    assert (status, out.strip()) == (0, "beside"), errors
+
+
+def test_commands_find_the_running_servers_and_plain_loopback_logs_in(site):
+    login = f"http://127.0.0.1:{site.port}/admin/login/"
+    made = site.manage("createsuperuser", "--noinput", "--username", "ada", "--email", "a@example.org", DJANGO_SUPERUSER_PASSWORD="x")
+    assert made.returncode == 0, made.stderr
+    password = site.manage("new_password").stdout.split()[-1]
+
+    with requests.Session() as session:
+        session.get(login, timeout=5)
+        form = {"username": "ada", "password": password, "csrfmiddlewaretoken": session.cookies["csrftoken"]}
+        answer = session.post(login, data=form, allow_redirects=False, timeout=5)
+
+    assert answer.status_code == 302
+    assert "sessionid" in answer.cookies
+
+
+def test_process_that_dies_is_started_again_and_said_so(site):
+    worker = next(p for p in psutil.Process(site.process.pid).children() if "rqworker" in p.cmdline())
+
+    worker.kill()
+
+    site.until_it_says(r"^worker ended \(signal SIGKILL\) and starts again in 1 s; see .*worker.log")
+    eventually(lambda: any("rqworker" in p.cmdline() for p in psutil.Process(site.process.pid).children()))
+
+
+def test_killed_database_comes_back(site):
+    pid = int((site.state_dir / "pids/servers/postgres").read_text().split()[0])
+
+    psutil.Process(pid).kill()
+
+    site.until_it_says("postgres had ended and was started again")
+    urls = dict(line.split("=", 1) for line in (site.state_dir / "urls.env").read_text().splitlines())
+    with psycopg.connect(urls["DATABASE_URL"]) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_stop_leaves_nothing_running_within_ten_seconds(start, number):
+    """Even of processes that ignore SIGTERM or left their process group."""
+    stubborn = "worker: python -m tests.crawlsite.stubborn\n" if number == signal.SIGTERM else ""
+    running = start(WEB + stubborn)
+    running.until_it_says("^ready")
+    pids = running.pids()
+    assert len(pids) >= 5
+
+    began = time.monotonic()
+    running.process.send_signal(number)
+
+    assert running.process.wait(timeout=15) == 0
+    assert time.monotonic() - began < 10
+    assert living(pids) == []
+    assert running.lines()[-2:] == ["stopping", "stopped"]
+    assert not (running.state_dir / "urls.env").exists()
+
+
+def test_kill_of_the_supervisor_ends_its_children_and_the_next_start_works(start):
+    killed = start(WEB)
+    killed.until_it_says("^ready")
+    pids = killed.pids()
+
+    killed.process.kill()
+    again = start(WEB, PORT=str(killed.port))
+
+    again.until_it_says("^ready")
+    assert living(pids) == []
+
+
+def test_child_that_outlives_a_killed_supervisor_is_stopped_by_the_next_start(start):
+    """Where the kernel tells children nothing of their parent's end, their notes do."""
+    with_stranger = start(f"{WEB}other: {sys.executable} -c 'import time; time.sleep(600)'\n")
+    with_stranger.until_it_says("^ready")
+    note = (with_stranger.state_dir / "pids/stack/other").read_text()
+    with_stranger.process.terminate()
+    with_stranger.process.wait(timeout=15)
+    orphan = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    created = psutil.Process(orphan.pid).create_time()
+    (with_stranger.state_dir / "pids/stack/other").write_text(f"{orphan.pid} {created} {note.split()[2]}\n")
+
+    again = start(WEB)
+    assert orphan.wait(timeout=20) == -signal.SIGTERM
+
+    again.until_it_says("^ready")
+
+
+def test_stop_during_the_preparations_stops_at_once(start):
+    early = start(f"release: {sys.executable} -c 'import time; print(\"preparing\", flush=True); time.sleep(600)'\n{WEB}")
+    early.until_it_says("^preparing")
+    pids = early.pids()
+
+    early.process.send_signal(signal.SIGINT)
+
+    assert early.process.wait(timeout=10) == 0
+    assert living(pids) == []
+
+
+def test_failing_preparation_stops_the_start(start):
+    failing = start(f"release: {sys.executable} -c 'raise SystemExit(3)'\n{WEB}")
+
+    assert failing.process.wait(timeout=20) == 1
+    assert re.search(r"crawlsite: `.*raise SystemExit\(3\)` failed \(status 3\)", failing.lines()[-1])
+
+
+def test_servers_of_ones_own_are_used_and_none_started(start, running):
+    own = start(WEB, **running.addresses)
+    own.until_it_says("^ready")
+
+    assert not own.says("PostgreSQL|Valkey")
+    assert not (own.state_dir / "pg18").exists()
+
+
+def test_wrong_setting_is_one_line_that_names_it(start):
+    wrong = start(WEB, WORKERS="many")
+
+    assert wrong.process.wait(timeout=10) == 2
+    assert len(wrong.lines()) == 1
+    assert 'crawlsite: Environment variable "WORKERS" invalid' in wrong.lines()[0]
+
+
+def test_reader_that_goes_away_stops_nothing(place):
+    """`make run | head -1`."""
+    port, settings = free_port(), {"STATE_DIR": str(place), "DEMO": "false"}
+    (place / "Procfile").write_text(WEB)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "crawlsite.supervisor", "--procfile", place / "Procfile"],
+        cwd=PROJECT, env=environment(PORT=str(port), **settings), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    process.stdout.readline()
+    process.stdout.close()
+
+    eventually(lambda: _answers(port))
+    process.terminate()
+    assert process.wait(timeout=15) == 0
+
+
+def _answers(port: int) -> bool:
+    try:
+        return requests.get(f"http://127.0.0.1:{port}/healthz", timeout=2).ok
+    except requests.ConnectionError:
+        return False
+
+
+@needs_root
+def test_permissions_around_the_state_directory_stay_as_they_are(site):
+    assert os.stat(site.state_dir.parent).st_mode & 0o777 == 0o755
+    assert (site.state_dir / "secret_key").stat().st_mode & 0o777 == 0o600

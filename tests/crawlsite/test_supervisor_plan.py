@@ -1,0 +1,84 @@
+"""What the Procfile and the settings make the supervisor run, and where."""
+
+from dataclasses import replace
+
+import pytest
+
+from crawlsite import env
+from crawlsite.services.errors import StartError
+from crawlsite.supervisor.places import bind_host, check_free, dashboard, local_address
+from crawlsite.supervisor.procfile import read_procfile, variables
+from tests.crawlsite.conftest import PROJECT
+
+
+@pytest.fixture
+def environment():
+    return replace(env.read(), host="127.0.0.1", port=8000, public_url="", workers=2, web_threads=8, demo=True, demo_port=8010)
+
+
+@pytest.fixture
+def plan(environment):
+    def plan(**changes):
+        changed = replace(environment, **changes)
+        return read_procfile(PROJECT / "Procfile", changed, variables(changed, platform="linux"))
+
+    return plan
+
+
+def test_product_consists_of_web_workers_chores_keeper_and_demo(plan):
+    assert list(plan().commands) == ["web", "worker.1", "worker.2", "chores", "keeper", "demo"]
+
+
+def test_workers_and_demo_follow_the_settings(plan):
+    assert list(plan(workers=1, demo=False).commands) == ["web", "worker", "chores", "keeper"]
+
+
+def test_web_server_listens_where_the_settings_say(plan):
+    command = plan(host="::1", port=8080, web_threads=3).commands["web"]
+
+    assert command[command.index("--bind") + 1] == "[::1]:8080"
+    assert command[command.index("--threads") + 1] == "3"
+
+
+def test_preparations_run_in_order(plan):
+    assert [command[2] for command in plan().release] == ["migrate", "collectstatic", "set_up"]
+
+
+def test_macos_gets_workers_that_do_not_fork(environment):
+    """Rule 15."""
+    assert variables(environment, platform="darwin")["CHORES_WORKER_CLASS"] == "rq.worker.SpawnWorker"
+    assert variables(environment, platform="linux")["CHORES_WORKER_CLASS"] == "rq.worker.Worker"
+
+
+def test_misspelt_setting_in_the_procfile_is_named(tmp_path, environment):
+    (tmp_path / "Procfile").write_text("web: serve --port $PROT\n")
+
+    with pytest.raises(StartError, match="there is no setting 'PROT'"):
+        read_procfile(tmp_path / "Procfile", environment, variables(environment, platform="linux"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "address"),
+    [
+        ({}, "http://127.0.0.1:8000/"),
+        ({"host": "0.0.0.0"}, "http://127.0.0.1:8000/"),
+        ({"host": "::", "port": 81}, "http://[::1]:81/"),
+        ({"public_url": "https://crawls.example.org"}, "https://crawls.example.org/"),
+    ],
+)
+def test_dashboard_is_what_an_operator_types(environment, changes, address):
+    assert dashboard(replace(environment, **changes)) == address
+
+
+def test_machine_itself_is_asked_even_behind_a_proxy(environment):
+    assert local_address(replace(environment, public_url="https://crawls.example.org")) == "http://127.0.0.1:8000"
+    assert bind_host("[::1]") == "[::1]"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [({"demo_port": 8000}, "PORT and DEMO_PORT"), ({"host": "192.0.2.1"}, "PORT: port 8000 on 192.0.2.1"), ({"host": 64 * "x"}, "HOST")],
+)
+def test_address_that_cannot_be_used_names_its_variable(environment, changes, named):
+    with pytest.raises(StartError, match=named):
+        check_free(replace(environment, **changes))

@@ -20,8 +20,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change 
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The caller's environment without any address of ours, so that the embedded servers are started."""
-    ours = {"DATABASE_URL", "REDIS_URL", "STATE_DIR", "PUBLIC_URL", "PORT", "DJANGO_SETTINGS_MODULE"}
+    """The caller's environment without ours (and that of `make test`): so the embedded servers are started."""
+    ours = {"DATABASE_URL", "REDIS_URL", "STATE_DIR", "PUBLIC_URL", "PORT", "DJANGO_SETTINGS_MODULE", "MAKEFLAGS", "MAKELEVEL"}
     return {**{name: value for name, value in os.environ.items() if name not in ours}, **changes}
 
 

@@ -42,9 +42,9 @@ lint: setup ## format, lint, types, import contracts, migrations, deployment che
 
 check: test lint ## what CI runs
 
-lock: setup ## renew the pinned requirements from the *.in files
-	@$(PIP) install -q pip-tools
-	for name in requirements requirements-dev; do $(BIN)/pip-compile -q --upgrade --strip-extras --no-emit-index-url \
-	  --no-emit-trusted-host --no-emit-find-links --no-header --annotation-style=line -o $$name.txt $$name.in; done
+lock: setup ## renew the pinned requirements from the *.in files, for every Python from Debian 12's on
+	@$(PIP) install -q uv
+	for name in requirements requirements-dev; do $(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11.2 \
+	  --no-header --no-emit-index-url --annotation-style=line -o $$name.txt $$name.in; done
 
 .PHONY: help setup run password test lint check lock

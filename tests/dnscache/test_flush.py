@@ -5,7 +5,7 @@ from dnscache import resolver, services
 from dnscache.models import DnsEntry
 from dnscache.resolver import Source
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("uncollected_static")]
+pytestmark = pytest.mark.django_db
 CHANGELIST = "admin:dnscache_dnsentry_changelist"
 
 

@@ -94,4 +94,4 @@ class EventAdmin(ReadOnlyAdmin):
     list_display = ["version", "pool", "at", "kind", "process", "amounts", "available_before", "available_after", "reason"]
     list_select_related = ["pool", "process"]
     list_filter = ["pool", "kind"]
-    ordering = ["-id"]
+    show_full_result_count = False

@@ -30,7 +30,8 @@ class CapacityForm(forms.Form):
         """Ask the bank for the change. False if it refused; the error then stands in the form."""
         changed = {key: self.cleaned_data[key] for key in self.changed_data}
         try:
-            set_capacity(pool=self.pool.pk, capacity=changed)
+            if changed:
+                set_capacity(pool=self.pool.pk, capacity=changed)
         except AllocationError as error:
             key = error.facts.get("resource")
             self.add_error(key if isinstance(key, str) and key in self.fields else None, str(error))

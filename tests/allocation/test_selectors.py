@@ -26,7 +26,7 @@ def contended(make_pool, make_process):
 
 
 def test_view_shows_the_matrices_and_the_proof(contended):
-    pool, a, b, c = contended
+    pool, *_ = contended
 
     view = bank_view(pool.pk)
 
@@ -44,7 +44,7 @@ def test_view_shows_the_matrices_and_the_proof(contended):
 
 
 def test_view_explains_a_wait_for_what_is_not_there(contended):
-    _, _, wait = (None, None, bank_view(contended[0].pk).waiting[1])
+    wait = bank_view(contended[0].pk).waiting[1]
 
     assert wait.verdict is Verdict.WAIT_UNAVAILABLE
     assert wait.reason == "Unavailable: 1 a short (5 asked, 4 free); 1 b short (5 asked, 4 free). Held by a (4 a), b (2 a) and b (1 b)."

@@ -44,6 +44,7 @@ def test_answers_the_textbook_request(given, process, text, answer, left):
         return
 
     assert decide(given, process, request) is Verdict(answer)
+    assert decide(given, process, request, state_is_safe=False) is Verdict(answer)
     if left:
         after = granted(given, process, request)
         assert after.available == rows(left)[0]

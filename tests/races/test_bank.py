@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 
 from allocation.banker import Decision, Verdict
-from allocation.errors import BankBusy, WrongIsolation
+from allocation.errors import AlreadyStarted, BankBusy, WrongIsolation
 from allocation.models import Event, Grant, Outbox, Pool, Process, Request
 from allocation.selectors import bank_view, outcome_of
 from allocation.services import (
@@ -45,7 +45,7 @@ def grant_in(bank, process, amounts):
 
 
 def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result(make_pool, make_process, meanwhile):
-    """The whole pool is locked, and the processes are read only after the lock: else this grant would be unsafe."""
+    """The whole pool is locked: else both would be granted, and neither could ever finish."""
     pool = make_pool(1, 1)
     p, q = make_process(pool, "p", (1, 1)), make_process(pool, "q", (1, 1))
 
@@ -55,6 +55,21 @@ def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result
         grant_in(bank, q, (0, 1))
 
     assert rival.result().verdict is Verdict.WAIT_UNSAFE
+
+
+def test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock(make_pool, make_process, meanwhile):
+    """Read before the lock, or in its statement, p would seem to hold nothing and be started twice."""
+    pool = make_pool(4)
+    p = make_process(pool, "p", (4,))
+
+    with transaction.atomic(), locked_bank(pool.pk, p.pk) as bank:
+        rival = meanwhile(ask, process=p, amounts=(1,), kind="start")
+        until_waiting(1)
+        grant_in(bank, p, (2,))
+
+    with pytest.raises(AlreadyStarted):
+        rival.result()
+    assert held(p) == (2,)
 
 
 @pytest.mark.parametrize("name", ["release", "finish", "cancel", "capacity", "claim", "register", "pump"])

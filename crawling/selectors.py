@@ -90,7 +90,7 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
 
 
 def crawl_views(crawls: Sequence[CrawlJob]) -> list[CrawlView]:
-    """Views in the order given, in seven queries."""
+    """Views in the order given."""
     latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
     runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
     counts = _counts([run.pk for run in runs.values()])
@@ -120,8 +120,8 @@ def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], waits: di
 
 
 def _counts(run_ids: Sequence[int]) -> dict[int, Counts]:
-    totals = RunCount.objects.filter(run__in=run_ids).values_list("run", *(Sum(name) for name in COUNTED))
-    by_run = {run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in totals}
+    totals = RunCount.objects.filter(run__in=run_ids).values("run").annotate(**{name: Sum(name) for name in COUNTED})
+    by_run = {run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in totals.values_list("run", *COUNTED)}
     queued = HostQueue.objects.filter(run__in=run_ids, queued__gt=0).values("run").annotate(n=Sum("queued"))
     queued_by_run = {row["run"]: row["n"] for row in queued}
     in_process = Url.objects.filter(state=UrlState.IN_PROCESS, shift__isnull=False, run__in=run_ids).values("run").annotate(n=Count("pk"))

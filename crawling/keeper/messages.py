@@ -7,7 +7,9 @@ from datetime import timedelta
 import django_rq
 from django.db.models import F
 from django.utils import timezone
+from rq import Queue
 from rq.exceptions import DuplicateJobError
+from rq.job import JobStatus
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
@@ -42,13 +44,21 @@ def _deliver(message: OutboxMessage) -> None:
 
 
 def enqueue_shift(process: int, epoch: int) -> None:
-    """Wake a worker for a shift; one that is queued already stays so."""
+    """Wake a worker for a shift; one that waits in the queue or is at work already stays so."""
+    queue, job_id = django_rq.get_queue(QUEUE), f"shift-{process}-{epoch}"
     try:
-        django_rq.get_queue(QUEUE).enqueue_call(
-            RUN_SHIFT, args=(process, epoch), job_id=f"shift-{process}-{epoch}", unique=True, timeout=JOB_TIMEOUT_SECONDS
-        )
+        _enqueue(queue, job_id, process, epoch)
     except DuplicateJobError:
-        return
+        job = queue.fetch_job(job_id)
+        if job is None or job.get_status() not in (JobStatus.QUEUED, JobStatus.STARTED):
+            # left over from a job that ended, or from a database that has been restored since: not what is wanted now
+            if job is not None:
+                job.delete()
+            _enqueue(queue, job_id, process, epoch)
+
+
+def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
+    queue.enqueue_call(RUN_SHIFT, args=(process, epoch), job_id=job_id, unique=True, timeout=JOB_TIMEOUT_SECONDS)
 
 
 def resend() -> None:

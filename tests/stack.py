@@ -1,0 +1,77 @@
+"""Real workers and a real keeper beside a test, on the test's own database and Redis."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+from django.db import connection
+
+from crawlsite.env import BASE_DIR
+
+WORKER = ["rqworker", "shifts", "--worker-class", "crawling.worker.ShiftWorker", "--worker-ttl", "60"]
+KEEPER = ["keeper"]
+
+
+@dataclass
+class Stack:
+    """The processes started so far. `log` takes what they print."""
+
+    log: Path
+    env: dict[str, str]
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, command: list[str]) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            process = subprocess.Popen([sys.executable, "manage.py", *command], cwd=BASE_DIR, env=self.env, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def stop(self) -> None:
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            process.wait(10)
+
+
+@contextmanager
+def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
+    """Yield a stack in which nothing runs yet; whatever was started is stopped at the end."""
+    env = {**os.environ, "DATABASE_URL": test_database_url(), "LOG_LEVEL": "INFO", **settings}
+    stack = Stack(tmp_path / "stack.log", env)
+    try:
+        yield stack
+    finally:
+        stack.stop()
+
+
+def test_database_url() -> str:
+    parts = connection.settings_dict
+    return f"postgresql://{parts['USER']}@/{parts['NAME']}?host={quote(parts['HOST'], safe='')}&port={parts['PORT'] or 5432}"
+
+
+test_database_url.__test__ = False
+
+
+def horse_of(worker: subprocess.Popen[bytes]) -> psutil.Process | None:
+    """The child in which the worker runs its job, if it has one."""
+    children = psutil.Process(worker.pid).children()
+    return children[0] if children else None
+
+
+def wait_until(condition: Callable[[], object], *, seconds: float = 30.0) -> None:
+    """Look again and again until the condition holds; fail when it takes too long."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not come to pass"
+        time.sleep(0.02)

@@ -45,12 +45,18 @@ def read_kept(state_dir: Path) -> list[str]:
 
 
 @pytest.fixture
-def stranger():
-    """A process that is none of ours."""
-    process = subprocess.Popen(["sleep", "600"])
-    yield process
-    process.kill()
-    process.wait()
+def make_stranger():
+    """Starts a process that is none of ours."""
+    started = []
+
+    def make(**options) -> subprocess.Popen:
+        started.append(subprocess.Popen(["sleep", "600"], **options))
+        return started[-1]
+
+    yield make
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 def test_kill_of_the_starter_ends_the_servers_and_loses_nothing(place):
@@ -105,9 +111,10 @@ def revive(running) -> list[str]:
         return []
 
 
-def test_stale_pid_file_that_names_a_stranger_harms_nobody(place, start_pair, stranger):
-    """Rule 9: normal after a container restarted, when numbers are used again."""
+def test_stale_pid_file_that_names_a_stranger_harms_nobody(place, start_pair, make_stranger):
+    """Rule 9: normal after a container restarted, when numbers are used again. PostgreSQL minds its own account's processes."""
     start_pair(place, wanted=("postgres",)).stop()
+    stranger = make_stranger(user=(place / "pg18").stat().st_uid)
     (place / "pg18/postmaster.pid").write_text(f"{stranger.pid}\n{place}/pg18\n1732147055\n5432\n{place}/run\n\n  1 2\nready\n")
     notes_dir(place, "servers").mkdir(exist_ok=True)
     (notes_dir(place, "servers") / "postgres").write_text(f"{stranger.pid} 1732147055.0 2\n")
@@ -117,8 +124,9 @@ def test_stale_pid_file_that_names_a_stranger_harms_nobody(place, start_pair, st
     assert stranger.poll() is None
 
 
-def test_only_a_process_of_the_noted_age_is_signalled(place, stranger):
+def test_only_a_process_of_the_noted_age_is_signalled(place, make_stranger):
     """Rule 9."""
+    stranger = make_stranger()
     notes = notes_dir(place, "servers")
     ours = start_child(["sleep", "600"], name="ours", state_dir=place, group="servers", env={}, cwd=place, stops=[(signal.SIGTERM, 5)])
     (notes / "stranger").write_text(f"{stranger.pid} {psutil.Process(stranger.pid).create_time() - 5} 15\n")
@@ -143,12 +151,16 @@ def test_watchdog_stops_the_servers_of_a_parent_that_is_gone(place):
 
 def test_half_made_data_directory_is_made_again(place, start_pair):
     """A killed initdb leaves a directory that looks complete."""
-    (place / "pg18.new").mkdir()
-    (place / "pg18.new/PG_VERSION").write_text("18\n")
+    starter = services("--state-dir", place, "exec", "true")
+    eventually(lambda: list(place.glob("pg18*/PG_VERSION")))
+    for child in psutil.Process(starter.pid).children():
+        child.kill()
+    finish(starter)
 
-    start_pair(place, wanted=("postgres",))
+    running = start_pair(place, wanted=("postgres",))
 
-    assert (place / "pg18/global/pg_control").exists()
+    with psycopg.connect(running.addresses["DATABASE_URL"]) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_data_of_another_major_version_is_refused_with_the_way_over(place, start_pair):

@@ -48,9 +48,12 @@ class Pair:
         """
         if not self.wanted:
             return
-        self.state_dir.mkdir(parents=True, exist_ok=True)
-        if not self._become_owner(pause, join=join):
-            return
+        try:
+            self.state_dir.mkdir(parents=True, exist_ok=True)
+            if not self._become_owner(pause, join=join):
+                return
+        except OSError as error:
+            raise StartError(f"this user can keep no servers in {self.state_dir} ({error})") from error
         self._choose_programs()
         make_sockets_dir(self.state_dir, self._account)
         if sys.platform == "darwin":

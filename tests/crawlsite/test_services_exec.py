@@ -62,6 +62,13 @@ def test_command_that_does_not_exist_is_named(running):
     assert (status, errors.strip()) == (127, "crawlsite: no-such-command: No such file or directory")
 
 
+def test_state_directory_that_cannot_be_is_named():
+    status, _, errors = finish(services("--state-dir", "/dev/null/x", "exec", "true"))
+
+    assert (status, errors.count("\n")) == (1, 1)
+    assert errors.startswith("crawlsite: this user can keep no servers in /dev/null/x")
+
+
 def test_tests_flavour_never_waits_for_the_disk(place):
     """Rule 12."""
     script = "import os, psycopg; print(psycopg.connect(os.environ['DATABASE_URL']).execute('SHOW fsync').fetchone()[0])"

@@ -8,7 +8,7 @@ from django.urls import reverse
 from allocation.models import Pool
 from tests.allocation.conftest import ask
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("uncollected_static")]
+pytestmark = [pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -1,0 +1,227 @@
+"""The keeper: what is due begins, what was lost is found again, and a second keeper does no harm."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import django_rq
+import pytest
+from rq import Worker
+from rq.job import JobStatus
+
+from allocation.models import Outbox, Process
+from allocation.services import finish_process, reap_expired, take_lease
+from crawling.keeper import messages
+from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
+from crawling.keeper.leader import Leadership, is_somebody_leading
+from crawling.keeper.messages import QUEUE, deliver, enqueue_shift, resend
+from crawling.models import Run, RunProcess, Shift
+from crawling.services import bank, creating
+from crawling.services.creating import create_crawl, start_run
+from crawling.services.shifts import begin_shift
+
+SEED = "http://127.0.0.1:8900/"
+
+
+@pytest.fixture
+def queue(pool):
+    """The real queue, emptied, with nobody at work on it."""
+    queue = django_rq.get_queue(QUEUE)
+    queue.connection.flushdb()
+    yield queue
+    queue.connection.flushdb()
+
+
+@pytest.fixture
+def run(order):
+    return start_run(create_crawl(order(SEED)))
+
+
+def holder(run: Run) -> Process:
+    return Process.objects.get(run_process__run=run)
+
+
+def test_a_granted_start_becomes_one_job(run, queue):
+    deliver()
+    deliver()
+
+    assert [job.args for job in queue.jobs] == [(holder(run).pk, 1)]
+    assert not Outbox.objects.filter(sent_at=None).exists()
+
+
+def test_a_message_whose_delivery_failed_stays_to_be_delivered(run, queue, monkeypatch):
+    def fail(process, epoch):
+        raise ConnectionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(messages, "enqueue_shift", fail)
+        with pytest.raises(ConnectionError):
+            deliver()
+
+    assert deliver() == 1
+    assert len(queue.jobs) == 1
+
+
+def test_a_job_left_over_from_another_time_does_not_stand_in_the_way(run, queue):
+    deliver()
+    queue.jobs[0].set_status(JobStatus.FAILED)
+    queue.empty()
+    enqueue_shift(holder(run).pk, 1)
+
+    assert len(queue.jobs) == 1
+
+
+def test_a_start_that_redis_lost_is_sent_again(run, queue, monkeypatch):
+    deliver()
+    queue.connection.flushdb()
+    resend()
+    assert queue.jobs == []  # it may be on its way still
+
+    monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
+    resend()
+    assert len(queue.jobs) == 1
+
+
+def test_a_start_that_was_taken_up_is_not_sent_again(run, queue, monkeypatch):
+    assert take_lease(process=holder(run).pk, epoch=1, worker="somebody")
+    monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
+
+    resend()
+
+    assert queue.jobs == []
+
+
+def test_a_start_that_nobody_takes_up_is_reaped_and_asked_for_again(order, queue, settings):
+    settings.BANK_PICKUP_SECONDS = 0
+    run = start_run(create_crawl(order(SEED)))
+
+    assert [reaped.process for reaped in reap_expired()] == [holder(run).pk]
+    settings.BANK_PICKUP_SECONDS = 60
+    deliver()
+
+    assert (holder(run).holding, holder(run).epoch) == (True, 3)  # 1 was granted, 2 reaped it, 3 is the new grant
+
+
+def test_a_lost_shift_is_closed_and_its_urls_go_back(run, queue, settings):
+    settings.BANK_LEASE_SECONDS = 0
+    process = RunProcess.objects.get(run=run)
+    take_lease(process=process.bank_process_id, epoch=1, worker="lost")
+    shift = begin_shift(process, epoch=1, worker="lost")
+    run.urls.update(state="p", shift=shift)
+    run.queues.update(queued=0)
+
+    reap_expired()
+    deliver()
+
+    shift.refresh_from_db()
+    assert shift.ending == "lost: its lease ran out"
+    assert set(run.urls.values_list("state", "shift")) == {("q", None)}
+    assert run.queues.get().queued == 1
+
+
+@pytest.mark.parametrize("step", ["enroll", "ask_for_shifts"])
+def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, monkeypatch, step):
+    crawl = create_crawl(order(SEED))
+    with monkeypatch.context() as patch:
+        patch.setattr(creating, step, lambda run: None)
+        patch.setattr(creating, "ask_for_shifts", lambda run: None)
+        run = start_run(crawl)
+    assert not Process.objects.filter(holding=True).exists()
+
+    settle_what_was_left()
+    start_what_is_due()
+
+    assert holder(run).holding
+
+
+def test_enrolling_again_after_a_crash_registers_nobody_twice(run):
+    run.processes.update(bank_process=None)
+
+    bank.enroll(run)
+
+    assert Process.objects.count() == 1
+    assert run.processes.get().bank_process == Process.objects.get()
+
+
+@pytest.mark.parametrize(("state", "becomes"), [("pausing", "paused"), ("stopping", "stopped")])
+def test_a_run_that_was_winding_down_when_everything_died_arrives(run, state, becomes):
+    finish_process(process=holder(run).pk)
+    Run.objects.filter(pk=run.pk).update(state=state)
+
+    settle_what_was_left()
+
+    run.refresh_from_db()
+    assert run.state == becomes
+
+
+def test_an_ended_run_that_is_still_in_the_bank_leaves_it(run):
+    Run.objects.filter(pk=run.pk).update(state="stopped")
+
+    settle_what_was_left()
+
+    assert (holder(run).state, holder(run).holding) == ("finished", False)
+
+
+def test_a_run_whose_claim_the_pool_can_no_longer_serve_fails_and_says_why(order, pool):
+    crawl = create_crawl(order(SEED, claim={"memory": 512}))
+    pool.capacity = [256 if units == 512 else units for units in pool.capacity]
+    pool.available = pool.capacity
+    pool.save()
+
+    run = start_run(crawl)
+
+    run.refresh_from_db()
+    assert run.state == "failed"
+    assert "may not claim more of a class than the pool has" in run.reason
+
+
+def test_a_paused_run_asks_for_nothing(run, queue):
+    finish_process(process=holder(run).pk)
+    Run.objects.filter(pk=run.pk).update(state="paused")
+
+    start_what_is_due()
+    settle_what_was_left()
+
+    assert not Process.objects.filter(holding=True).exists()
+
+
+def test_the_worker_class_has_as_many_units_as_there_are_workers(pool, queue):
+    workers = [Worker([queue]) for _ in range(3)]
+    for worker in workers:
+        worker.register_birth()
+
+    count_workers()
+
+    pool.refresh_from_db()
+    assert pool.capacity[0] == 3
+    for worker in workers:
+        worker.register_death()
+
+
+def test_with_no_worker_alive_the_class_keeps_its_units(pool, queue):
+    count_workers()
+
+    pool.refresh_from_db()
+    assert pool.capacity[0] == 4
+
+
+def test_of_two_keepers_one_leads_until_it_is_gone(transactional_db):
+    first, second = Leadership(), Leadership()
+    try:
+        assert not is_somebody_leading()
+        assert first.is_held()
+        assert not second.is_held()
+        assert is_somebody_leading()
+        first.close()
+        assert second.is_held()
+    finally:
+        first.close()
+        second.close()
+
+
+def test_a_shift_is_worked_once_however_often_its_job_is_run(run, make_site):
+    process = RunProcess.objects.get(run=run)
+
+    assert begin_shift(process, epoch=1, worker="one")
+    assert begin_shift(process, epoch=1, worker="two") is None
+    assert Shift.objects.count() == 1

@@ -1,0 +1,54 @@
+"""Health checks: what works is told apart from what does not."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+from django.db import connection
+
+from crawling.keeper.leader import Leadership
+
+
+def test_the_process_says_that_it_answers_without_asking_anybody(client):
+    assert client.get("/healthz").content == b"ok\n"
+
+
+@pytest.mark.django_db
+def test_ready_names_each_part(client):
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 200
+    assert (answer.json()["postgresql"], answer.json()["redis"]) == ("ok", "ok")
+    assert answer.json()["keeper"] == "none: no crawl starts"
+
+
+@pytest.mark.django_db
+def test_ready_knows_of_a_keeper(client):
+    leadership = Leadership()
+    try:
+        assert leadership.is_held()
+        assert client.get("/readyz").json()["keeper"] == "ok"
+    finally:
+        leadership.close()
+
+
+@pytest.mark.django_db
+def test_not_ready_without_redis(client, settings, monkeypatch):
+    monkeypatch.setattr("crawlsite.health.views.django_rq.get_connection", lambda name: redis.Redis(unix_socket_path="/nonexistent.sock"))
+
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 503
+    assert answer.json()["redis"] == "no answer: ConnectionError"
+
+
+@pytest.mark.django_db
+def test_not_ready_before_the_migrations(client):
+
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'crawling'")
+
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 503
+    assert "migrations are to be run" in answer.json()["postgresql"]

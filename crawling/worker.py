@@ -6,17 +6,19 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from django.db import connections
+from django.db import DatabaseError, connections
 from rq import Queue, Worker
 from rq.job import Job
 
 from crawling.services.losses import shift_was_lost
 
 PR_SET_PDEATHSIG = 1
+REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 
 
 class ShiftWorker(Worker):
@@ -51,8 +53,14 @@ class ShiftWorker(Worker):
             self._report(job, "lost: it failed or its operating-system process was killed; the worker's log says how")
 
     def _report(self, job: Job, ending: str) -> None:
+        """Close the shift's books. PostgreSQL may be what failed: it gets some time to come back; after that the lease runs out."""
         process_id, epoch = job.args
-        try:
-            shift_was_lost(process_id, epoch, ending)
-        finally:
-            connections.close_all()  # a connection opened here must not be shared with the next horse
+        for wait in REPORT_AGAIN_AFTER_SECONDS:
+            try:
+                shift_was_lost(process_id, epoch, ending)
+                return
+            except DatabaseError as error:
+                self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)
+                time.sleep(wait)
+            finally:
+                connections.close_all()  # a connection opened here must not be shared with the next horse

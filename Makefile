@@ -30,7 +30,7 @@ password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password
 
 test: setup ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 2 $(ARGS)
 
 lint: setup ## format, lint, types, import contracts, migrations, deployment check
 	$(BIN)/ruff format --check .

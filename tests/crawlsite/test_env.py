@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from crawlsite import env
-from tests.crawlsite.conftest import PROJECT, environment
+from tests.crawlsite.programs import PROJECT, environment
 
 NONSENSE = [
     ("DATABASE_URL", "mysql://db/x"), ("DATABASE_URL", "postgresql://["), ("REDIS_URL", "http://queue"), ("REDIS_URL", "redis://queue:six"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawlsite.conftest import PROJECT, environment
+from tests.crawlsite.programs import PROJECT, environment
 
 
 @pytest.fixture

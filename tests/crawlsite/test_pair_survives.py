@@ -18,7 +18,7 @@ from crawlsite.services.binaries import DEBIAN_POSTGRESQL, find_postgres
 from crawlsite.services.child import notes_dir, start_child, stop_left_over
 from crawlsite.services.errors import StartError
 from crawlsite.services.watchdog import start_watchdog
-from tests.crawlsite.conftest import PROJECT, environment, eventually, finish, living, needs_root, permissions_above, services
+from tests.crawlsite.programs import PROJECT, environment, eventually, finish, living, needs_root, permissions_above, services
 
 WRITE = """
 import os, psycopg, redis

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.test import Client
 
-from tests.crawlsite.conftest import PROJECT, environment
+from tests.crawlsite.programs import PROJECT, environment
 
 NAMES = ["ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_PROXY_SSL_HEADER", "DEBUG"]
 

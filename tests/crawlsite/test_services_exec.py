@@ -8,7 +8,7 @@ import pytest
 
 from crawlsite.services.binaries import find_postgres, find_valkey
 from crawlsite.services.errors import StartError
-from tests.crawlsite.conftest import PROJECT, environment, eventually, finish, services
+from tests.crawlsite.programs import PROJECT, environment, eventually, finish, services
 from tests.redis_per_worker import database_of
 
 SHOW = 'echo "$DATABASE_URL $REDIS_URL $STATE_DIR"'

@@ -8,7 +8,7 @@ from crawlsite import env
 from crawlsite.services.errors import StartError
 from crawlsite.supervisor.places import bind_host, check_free, dashboard, local_address
 from crawlsite.supervisor.procfile import read_procfile, variables
-from tests.crawlsite.conftest import PROJECT
+from tests.crawlsite.programs import PROJECT
 
 
 @pytest.fixture

@@ -1,0 +1,57 @@
+"""Programs as tests start and watch them."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can change accounts")
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """The caller's environment without ours (and that of `make test`): so the embedded servers are started."""
+    ours = {"DATABASE_URL", "REDIS_URL", "STATE_DIR", "PUBLIC_URL", "PORT", "DJANGO_SETTINGS_MODULE", "MAKEFLAGS", "MAKELEVEL"}
+    return {**{name: value for name, value in os.environ.items() if name not in ours}, **changes}
+
+
+def services(*words: object, env: dict[str, str] | None = None, python: str = sys.executable, **options) -> subprocess.Popen:
+    """Start `python -m crawlsite.services WORDS`."""
+    return subprocess.Popen(
+        [python, "-m", "crawlsite.services", *map(str, words)],
+        cwd=PROJECT, env=env or environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen, seconds: float = 30) -> tuple[int, str, str]:
+    """Status, output and errors of a process that ends by itself."""
+    out, errors = process.communicate(timeout=seconds)
+    return process.returncode, out, errors
+
+
+def eventually(what: Callable[[], object], seconds: float = 20) -> None:
+    """Wait until `what` holds; a wait that is too short fails, one that is too long costs nothing."""
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, "it never came true"
+        time.sleep(0.02)
+
+
+def living(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+
+
+def permissions_above(path: Path) -> list[tuple[str, int, int, int]]:
+    return [(str(p), p.stat().st_mode, p.stat().st_uid, p.stat().st_gid) for p in path.parents]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

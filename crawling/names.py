@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from crawling.rules.addresses import read_address
 from crawling.workbench import Visit
-from dnscache.resolver import resolve_many
+from dnscache.resolver import Resolution, resolve_many
+
+logger = logging.getLogger(__name__)
 
 DEADLINE_SECONDS = 5.0
 
@@ -36,12 +40,26 @@ class NameThread:
         try:
             while group := self._group():
                 hosts = {visit: read_address(visit.urls[0].url).hostname for visit in group}
-                found = resolve_many(set(hosts.values()), parallel=self._slots(), deadline=DEADLINE_SECONDS)
+                found = self._resolve(set(hosts.values()))
                 for visit, host in hosts.items():
                     visit.resolution = found[host]
                     self._deliver(visit)
         finally:
             connections.close_all()
+
+    def _resolve(self, hosts: set[str]) -> dict[str, Resolution]:
+        """Resolve until it works: PostgreSQL, which keeps the answers, may be restarting."""
+        while True:
+            try:
+                return resolve_many(hosts, parallel=self._slots(), deadline=DEADLINE_SECONDS)
+            except DatabaseError as error:
+                logger.warning("names not resolved", extra={"error": str(error)})
+                connections.close_all()
+                time.sleep(1)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def _group(self) -> list[Visit]:
         """Everything that waits, at least one; empty when closed."""

@@ -16,7 +16,7 @@ from crawling.bandwidth import Bandwidth
 from crawling.buyer import Buyer
 from crawling.frontier.claiming import pages_left
 from crawling.frontier.due import scope_hosts, seconds_until_due
-from crawling.frontier.recording import Outcome, record
+from crawling.frontier.recording import Outcome, record_all
 from crawling.frontier.robots import keep_robots
 from crawling.lease import LeaseThread
 from crawling.models import Run, Shift
@@ -98,7 +98,7 @@ class ShiftWork:
 
     def _write(self) -> None:
         outcomes, self._outcomes = self._outcomes, []
-        record(self._shift, outcomes, numbers=self._numbers)
+        record_all(self._shift, outcomes, numbers=self._numbers)
         while not self._robots_found.empty():
             keep_robots(*self._robots_found.get())
 

@@ -87,6 +87,8 @@ class HostTurns:
 
     def lease_more(self, toes: int) -> None:
         """Lease hosts that are due, as many as the toes can use, and send those with URLs to be resolved."""
+        if not self._names.is_alive:
+            raise RuntimeError("the thread that resolves names has ended; the worker's log says why")
         room = toes * HOSTS_PER_TOE - len(self._visits)
         now = time.monotonic()
         if room <= 0 or now < self._lease_again_at:

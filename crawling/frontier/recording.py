@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db import connection
+from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.locking import locked_run
 from crawling.frontier.sowing import Candidate, sow
 from crawling.models import Page, Shift, UrlState
+from crawling.rules.statuses import FetchStatus
+
+logger = logging.getLogger(__name__)
 
 SETTLE_URLS = """
 UPDATE crawling_url u
@@ -97,6 +101,20 @@ def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int])
     return kept_ids
 
 
+def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int]) -> None:
+    """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on."""
+    try:
+        record(shift, outcomes, numbers=numbers)
+    except DataError:
+        for outcome in outcomes:
+            try:
+                record(shift, [outcome], numbers=numbers)
+            except DataError as error:
+                logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
+                fault = Outcome(outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}")
+                record(shift, [fault], numbers=numbers)
+
+
 def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) -> set[int]:
     cursor.execute(
         SETTLE_URLS,
@@ -104,12 +122,17 @@ def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) ->
             "ids": [outcome.url_id for outcome in outcomes],
             "states": [str(outcome.state) for outcome in outcomes],
             "statuses": [outcome.status for outcome in outcomes],
-            "errors": [outcome.error for outcome in outcomes],
+            "errors": [_text(outcome.error) for outcome in outcomes],
             "retries": [outcome.retry_seconds for outcome in outcomes],
             "shift": shift.pk,
         },
     )
     return {row[0] for row in cursor.fetchall()}
+
+
+def _text(value: str) -> str:
+    """What servers send as PostgreSQL can keep it: without NUL, and without halves of characters."""
+    return value.replace("\0", "").encode(errors="replace").decode()
 
 
 def _page(run_id: int, outcome: Outcome) -> Page:
@@ -120,9 +143,9 @@ def _page(run_id: int, outcome: Outcome) -> Page:
         run_id=run_id,
         status=answer.status,
         final_url=answer.final_url,
-        content_type=answer.content_type,
-        charset=answer.charset,
-        title=answer.title,
+        content_type=_text(answer.content_type),
+        charset=_text(answer.charset),
+        title=_text(answer.title),
         bytes=answer.bytes,
         fingerprint=answer.fingerprint,
         address=answer.address,

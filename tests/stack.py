@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+import django_rq
 import psutil
 from django.db import connection
 
+from crawling.keeper.messages import QUEUE
 from crawlsite.env import BASE_DIR
 
 WORKER = ["rqworker", "shifts", "--worker-class", "crawling.worker.ShiftWorker", "--worker-ttl", "60"]
@@ -49,10 +51,18 @@ def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
     """Yield a stack in which nothing runs yet; whatever was started is stopped at the end."""
     env = {**os.environ, "DATABASE_URL": test_database_url(), "LOG_LEVEL": "INFO", **settings}
     stack = Stack(tmp_path / "stack.log", env)
+    forget_jobs()
     try:
         yield stack
     finally:
         stack.stop()
+
+
+def forget_jobs() -> None:
+    """Numbers of processes begin anew with each test database, so jobs of an earlier one could be taken for ours."""
+    redis = django_rq.get_connection(QUEUE)
+    for key in redis.scan_iter("rq:job:shift-*"):
+        redis.delete(key)
 
 
 def test_database_url() -> str:

@@ -14,13 +14,19 @@ LEADER_LOCK = 7_266_101_432
 #: where the bank tells of grants (`allocation`)
 CHANNEL = "bank"
 
+#: pg_locks shows a 64-bit key as two halves, and the locks of every database of the server
+IS_HELD = """
+SELECT EXISTS (
+    SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = %s AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+
 
 def is_somebody_leading() -> bool:
-    """Whether any keeper holds the lock at the moment."""
+    """Whether any keeper of this database holds the lock at the moment."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND granted)", [LEADER_LOCK & 0xFFFFFFFF]
-        )
+        cursor.execute(IS_HELD, [LEADER_LOCK >> 32, LEADER_LOCK & 0xFFFFFFFF])
         row = cursor.fetchone()
     return bool(row and row[0])
 

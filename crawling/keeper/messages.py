@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 
 import django_rq
@@ -43,14 +44,14 @@ def _deliver(message: OutboxMessage) -> None:
         shift_was_reaped(message.process, message.epoch)
 
 
-def enqueue_shift(process: int, epoch: int) -> None:
-    """Wake a worker for a shift; one that waits in the queue or is at work already stays so."""
+def enqueue_shift(process: int, epoch: int, *, leave: Collection[JobStatus] = (JobStatus.QUEUED, JobStatus.STARTED)) -> None:
+    """Wake a worker for a shift. A job for it that is in one of the states `leave` will do."""
     queue, job_id = django_rq.get_queue(QUEUE), f"shift-{process}-{epoch}"
     try:
         _enqueue(queue, job_id, process, epoch)
     except DuplicateJobError:
         job = queue.fetch_job(job_id)
-        if job is None or job.get_status() not in (JobStatus.QUEUED, JobStatus.STARTED):
+        if job is None or job.get_status() not in leave:
             # left over from a job that ended, or from a database that has been restored since: not what is wanted now
             if job is not None:
                 job.delete()
@@ -71,4 +72,4 @@ def resend() -> None:
         granted_at__lt=timezone.now() - RESEND_AFTER,
     )
     for process, epoch in forgotten.values_list("process", "epoch").distinct():
-        enqueue_shift(process, epoch)
+        enqueue_shift(process, epoch, leave=[JobStatus.QUEUED])  # whoever had started it would have taken it up by now

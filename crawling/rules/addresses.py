@@ -11,6 +11,8 @@ from xxhash import xxh3_64_intdigest
 SCHEMES = frozenset({"http", "https"})
 #: longer ones are traps or mistakes, and no server we know takes them
 MAX_URL_LENGTH = 4096
+#: longer names cannot be asked for (RFC 1035, section 2.3.4)
+MAX_NAME_LENGTH = 253
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -48,7 +50,7 @@ class Address:
 def read_address(text: str, base: str | None = None) -> Address:
     """Return the canonical address of `text`, joined to `base` if given; the fragment is dropped.
 
-    Raises BadUrl for what is no URL, has another scheme than SCHEMES, carries a password, or is too long.
+    Raises BadUrl for what is no URL, has another scheme than SCHEMES, carries a password, names port 0, or is too long.
     """
     try:
         url = URL(text, base) if base else URL(text)
@@ -64,6 +66,10 @@ def read_address(text: str, base: str | None = None) -> Address:
     href = url.href
     if len(href) > MAX_URL_LENGTH:
         raise BadUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
+    if len(url.hostname) > MAX_NAME_LENGTH:
+        raise BadUrl(f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters")
+    if url.port == "0":  # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not vetted
+        raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href.removesuffix("#"), scheme, url.hostname, int(url.port or DEFAULT_PORTS[scheme]))
 
 

@@ -26,7 +26,7 @@ class CrawlOrder(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
     seeds: Annotated[list[str], Field(min_length=1, max_length=MAX_SEEDS)]
     order: Literal["breadth_first"] = "breadth_first"
     max_pages: Count | None = None
@@ -61,10 +61,12 @@ SENTENCES = {
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",
+    "int_parsing_size": "must be a whole number of fewer digits",
     "float_type": "must be a number",
     "float_parsing": "must be a number",
     "finite_number": "must be a finite number",
     "string_type": "must be text",
+    "string_unicode": "must be text; it holds half a character",
     "string_too_short": "must not be empty",
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must be one line without control characters",

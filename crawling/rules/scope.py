@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from crawling.rules.addresses import Address, read_address
 
+#: what a column of 16 bits holds; a chain of links this long is a trap
+DEEPEST = 32_767
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -23,4 +26,4 @@ class Scope:
         return address.host_key in self.hosts and self.admits_depth(depth)
 
     def admits_depth(self, depth: int) -> bool:
-        return self.max_depth is None or depth <= self.max_depth
+        return depth <= (DEEPEST if self.max_depth is None else self.max_depth)

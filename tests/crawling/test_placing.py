@@ -1,0 +1,42 @@
+"""Rendezvous hashing of hosts over a run's processes (SEEDS W5, W14)."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawling.rules.placing import place
+
+HOSTS = [f"host{number}.test" for number in range(2000)]
+processes = st.sets(st.integers(0, 64), min_size=2, max_size=12).map(sorted)
+
+
+@given(st.text(max_size=50), processes, st.randoms())
+def test_a_host_stays_where_it_is_whatever_the_order_of_the_processes(host, numbers, random):
+    shuffled = random.sample(numbers, len(numbers))
+
+    assert place(host, shuffled) == place(host, numbers)
+    assert place(host, numbers) in numbers
+
+
+@given(processes, st.data())
+def test_a_process_that_leaves_moves_its_own_hosts_only(numbers, data):
+    gone = data.draw(st.sampled_from(numbers))
+    left = [number for number in numbers if number != gone]
+
+    for host in HOSTS[:200]:
+        before = place(host, numbers)
+        assert place(host, left) == before or before == gone
+
+
+@given(processes, st.integers(65, 100))
+def test_a_process_that_joins_takes_hosts_and_swaps_none(numbers, new):
+    for host in HOSTS[:200]:
+        assert place(host, [*numbers, new]) in (place(host, numbers), new)
+
+
+def test_hosts_are_spread_about_evenly():
+    shares = Counter(place(host, range(8)) for host in HOSTS)
+
+    assert sorted(shares) == list(range(8))
+    assert all(180 < share < 320 for share in shares.values())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import turbohtml
 
@@ -15,6 +17,9 @@ LINKING = {("a", "href"), ("area", "href"), ("frame", "src"), ("iframe", "src"),
 PAGE_RELATIONS = {"alternate", "next", "prev", "canonical", "contents", "index", "start", "up", "search", "help"}
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 MAX_TITLE_LENGTH = 500
+#: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to it
+BLANKS = "".join(map(chr, range(33)))
+NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +51,34 @@ def _parse(body: bytes, charset: str | None) -> turbohtml.Document:
 
 def _addresses(document: turbohtml.Document, url: str) -> Iterator[Address]:
     base = _base(document, url)
-    done = {""}  # each distinct text is joined once: joining is what costs here
+    charset = document.encoding or ""
+    done = {""} if base == url else set()  # each distinct text is joined once: joining is what costs here
     found = {url}
     for link in document.links():
         if (link.element.tag, link.attribute) not in LINKING:
             continue
-        text = link.url.partition("#")[0].strip()
+        text = link.url.partition("#")[0].strip(BLANKS)
         if text in done or (link.element.tag == "link" and not _names_a_page(link.element)):
             continue
         done.add(text)
         try:
-            address = read_address(text, base)
+            address = read_address(_encode_query(text, charset), base)
         except BadUrl:
             continue
         if address.url not in found:
             found.add(address.url)
             yield address
+
+
+def _encode_query(text: str, charset: str) -> str:
+    """Write a query as browsers send it: in the document's own character set (URL Standard, section 4.4, query state)."""
+    path, mark, query = text.partition("?")
+    if query.isascii() or charset.startswith("UTF-"):
+        return text
+    try:
+        return path + mark + NOT_ASCII.sub(lambda run: quote(run[0].encode(charset, "xmlcharrefreplace"), safe=""), query)
+    except LookupError:  # a character set of the web that Python has not
+        return text
 
 
 def _base(document: turbohtml.Document, url: str) -> str:

@@ -8,7 +8,10 @@ from crawling.rules.addresses import MAX_NAME_LENGTH, MAX_URL_LENGTH, BadUrl, fi
 
 #: any text at all, lone surrogates included, and text that is nearly a URL
 texts = st.text(st.characters(exclude_categories=())) | st.builds(
-    "{}{}{}".format, st.sampled_from(["http://", "https:", "//", "http://a", "http://[", "HTTP:\\\\"]), st.text(max_size=20), st.text(max_size=20)
+    "{}{}{}".format,
+    st.sampled_from(["http://", "https:", "//", "http://a", "http://[", "HTTP:\\\\"]),
+    st.text(max_size=20),
+    st.text(max_size=20),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from protego import Protego
@@ -9,6 +10,8 @@ from protego import Protego
 #: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
 MAX_ROBOTS_BYTES = 500 * 1024
 BYTE_ORDER_MARK = "\ufeff"
+AGENT_LINE = re.compile(r"(\s*user[- ]?agent\s*[:\s]\s*)([^#]*)", re.IGNORECASE)
+PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,20 @@ def read_robots(status: int, body: bytes, token: str) -> Robots:
     """
     if 200 <= status < 300:
         text = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace").removeprefix(BYTE_ORDER_MARK)
-        return Robots(Protego.parse(text), token)
+        return Robots(Protego.parse("\n".join(_exact(line, token) for line in text.splitlines())), token)
     if 400 <= status < 500:
         return Robots(None, token)
     return Robots(None, token, unavailable=status)
+
+
+def _exact(line: str, token: str) -> str:
+    """Write the name in a User-agent line so that Protego finds it if, and only if, it is our token (section 2.2.1).
+
+    Left alone, it takes rules for `crawl` as meant for `crawlsite` too, and those for `crawlsite/1.0` for somebody else's.
+    """
+    match = AGENT_LINE.match(line)
+    if not match or match[2].strip() == "*":
+        return line
+    name = PRODUCT_TOKEN.match(match[2])
+    is_ours = name is not None and name[0].lower() == token.lower()
+    return match[1] + (token if is_ours else "/")

@@ -6,9 +6,13 @@ later (rebinding) changes nothing. Redirects are not followed: whoever calls vet
 
 from __future__ import annotations
 
+import io
 import socket
 import ssl
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from http.client import HTTPResponse, IncompleteRead, RemoteDisconnected
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,14 +33,68 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 MOST_SITES = 256
 #: idle connections kept for one site; politeness asks for one request at a time
 IDLE_PER_SITE = 2
+#: a server that sends a little every few seconds, be it headers or body, must not hold a thread for ever
+MAX_ANSWER_SECONDS = 60.0
+
+
+class _Incoming(io.RawIOBase):
+    """What a server sends, as long as waiting for it takes no more than `seconds` in all; what we do in between is not its fault."""
+
+    def __init__(self, source: io.RawIOBase, seconds: float) -> None:
+        self._source, self._seconds, self._waited = source, seconds, 0.0
+        self.has_begun = self.has_ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self._waited > self._seconds:
+            raise TimeoutError(f"the whole answer took longer than {self._seconds:g} s")
+        asked_at = time.monotonic()
+        count = self._source.readinto(buffer)
+        self._waited += time.monotonic() - asked_at
+        self.has_begun, self.has_ended = self.has_begun or bool(count), not count
+        return count
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
 
 
 class _PinnedConnection(HTTPConnection):
     """`host` is the name; the socket goes to `pinned_address`."""
 
-    def __init__(self, *args: Any, pinned_address: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, pinned_address: str, answer_seconds: float, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._pinned_address = pinned_address
+        self._pinned_address, self._answer_seconds = pinned_address, answer_seconds
+        self._repeat: Callable[[], None] | None = None
+
+    def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
+        response = HTTPResponse(sock, *args, **kwargs)
+        self._incoming = _Incoming(response.fp.detach(), self._answer_seconds)
+        response.fp = io.BufferedReader(self._incoming)
+        return response
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        self._repeat = None if self.is_closed else partial(super().request, *args, **kwargs)
+        super().request(*args, **kwargs)
+
+    def getresponse(self) -> Any:
+        response = self._response()
+        if self._incoming.has_ended:  # http.client takes headers that break off for whole ones
+            raise IncompleteRead(b"")
+        return response
+
+    def _response(self) -> Any:
+        """Repeat a request once if the server closed a kept connection in the moment in which we used it (RFC 9112, section 9.3.1)."""
+        try:
+            return super().getresponse()
+        except (RemoteDisconnected, ConnectionResetError):
+            if self._repeat is None or self._incoming.has_begun:
+                raise
+        self.close()
+        self._repeat()
+        return super().getresponse()
 
     def _new_conn(self) -> socket.socket:
         try:
@@ -68,8 +126,8 @@ class _PinnedRequest(PreparedRequest):
 class _PinnedAdapter(HTTPAdapter):
     """Connections kept by scheme, name, port and address: a site that moves gets a new one."""
 
-    def __init__(self, trust: ssl.SSLContext) -> None:
-        self._trust = trust
+    def __init__(self, trust: ssl.SSLContext, answer_seconds: float) -> None:
+        self._trust, self._answer_seconds = trust, answer_seconds
         super().__init__(pool_connections=MOST_SITES, pool_maxsize=IDLE_PER_SITE)
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:
@@ -84,8 +142,15 @@ class _PinnedAdapter(HTTPAdapter):
             raise InvalidURL(f"{request.url!r} is no http or https URL", request=request)
         port = url.port or DEFAULT_PORTS[url.scheme]
         key: Any = (url.scheme, url.hostname, port, request.address)
-        context = {"scheme": url.scheme, "host": url.hostname, "port": port, "maxsize": IDLE_PER_SITE, "ssl_context": self._trust}
-        pool: HTTPConnectionPool = self.poolmanager.connection_from_pool_key(key, {**context, "pinned_address": request.address})
+        context: dict[str, Any] = {
+            "scheme": url.scheme,
+            "host": url.hostname,
+            "port": port,
+            "maxsize": IDLE_PER_SITE,
+            "ssl_context": self._trust,
+        }
+        context |= {"pinned_address": request.address, "answer_seconds": self._answer_seconds}
+        pool: HTTPConnectionPool = self.poolmanager.connection_from_pool_key(key, context)
         return pool
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
@@ -95,14 +160,14 @@ class _PinnedAdapter(HTTPAdapter):
 class PinnedSession(requests.Session):
     """A session for `get_pinned` only; shared by any number of threads. Knows neither cookies, proxies nor .netrc.
 
-    `authorities` is a file of certificates to trust instead of certifi's.
+    `authorities` is a file of certificates to trust instead of certifi's; `answer_seconds` is the longest to wait for one whole answer.
     """
 
-    def __init__(self, *, authorities: str | None = None) -> None:
+    def __init__(self, *, authorities: str | None = None, answer_seconds: float = MAX_ANSWER_SECONDS) -> None:
         super().__init__()
         self.trust_env = False
         self.adapters.clear()
-        adapter = _PinnedAdapter(ssl.create_default_context(cafile=authorities or certifi.where()))
+        adapter = _PinnedAdapter(ssl.create_default_context(cafile=authorities or certifi.where()), answer_seconds)
         self._pinned = adapter
         self.mount("http://", adapter)
         self.mount("https://", adapter)

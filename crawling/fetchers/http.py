@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import requests
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from crawling.fetchers.dial import PinnedSession
 from crawling.rules.statuses import FetchStatus
 
 TIMEOUTS = (5.0, 5.0)
-#: a server that sends a little every few seconds must not hold a toe for ever
-MAX_DOCUMENT_SECONDS = 60.0
 CHUNK_BYTES = 64 * 1024
 
 
@@ -21,6 +20,7 @@ CHUNK_BYTES = 64 * 1024
 class Fetched:
     """status: HTTP's, or a negative FetchStatus with the reason in `error`. The body is decoded.
 
+    http_status: HTTP's own whatever became of the body; 0 without an answer.
     is_of_robots: it is the answer for robots.txt that stands for the document's.
     """
 
@@ -29,11 +29,17 @@ class Fetched:
     body: bytes = b""
     seconds: float = 0.0
     error: str = ""
+    http_status: int = 0
     is_of_robots: bool = False
 
     @property
     def content_type(self) -> str:
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+    @property
+    def location(self) -> str:
+        """Where a redirect leads, "" if it does not say; servers write UTF-8 there, headers are read as latin-1."""
+        return self.headers.get("Location", "").encode("latin-1").decode(errors="replace")
 
     @property
     def charset(self) -> str | None:
@@ -61,9 +67,11 @@ def fetch(
     started = time.monotonic()
     try:
         with session.get_pinned(url, address=address, headers=headers, timeout=TIMEOUTS) as response:
-            body, refusal = _read(response, max_bytes, started + MAX_DOCUMENT_SECONDS, received)
-            status, error = (refusal, refusal.sentence) if refusal else (response.status_code, "")
-            return Fetched(status, response.headers, body, time.monotonic() - started, error)
+            body = _read(response, max_bytes, received)
+            status, error = response.status_code, ""
+            if len(body) > max_bytes:
+                status, error = FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
+            return Fetched(status, response.headers, body, time.monotonic() - started, error, response.status_code)
     except requests.exceptions.SSLError as trouble:
         status, error = FetchStatus.TLS_FAILED, str(trouble)
     except requests.exceptions.Timeout as trouble:
@@ -77,8 +85,8 @@ def fetch(
     return Fetched(status, seconds=time.monotonic() - started, error=error[:500])
 
 
-def _read(response: requests.Response, max_bytes: int, until: float, received: Callable[[int], None]) -> tuple[bytes, FetchStatus | None]:
-    """The body, or what came of it before it proved too big or too slow, and which of the two it was."""
+def _read(response: requests.Response, max_bytes: int, received: Callable[[int], None]) -> bytes:
+    """The body, or as much of it as shows that it is too big."""
     pieces: list[bytes] = []
     total = 0
     for piece in response.iter_content(CHUNK_BYTES):
@@ -86,12 +94,13 @@ def _read(response: requests.Response, max_bytes: int, until: float, received: C
         total += len(piece)
         received(len(piece))
         if total > max_bytes:
-            return b"".join(pieces), FetchStatus.TOO_BIG
-        if time.monotonic() > until:
-            return b"".join(pieces), FetchStatus.TIMED_OUT
-    return b"".join(pieces), None
+            break
+    return b"".join(pieces)
 
 
 def _why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:
-    """Tell a server that accepted nothing from one that broke off."""
-    return FetchStatus.BROKEN_ANSWER if "aborted" in str(trouble) or "reset" in str(trouble).lower() else FetchStatus.CONNECT_FAILED
+    """Tell a server that accepted nothing from one that fell silent in mid-body and one that broke off."""
+    cause = trouble.args[0] if trouble.args else None
+    if isinstance(cause, ReadTimeoutError):
+        return FetchStatus.TIMED_OUT
+    return FetchStatus.BROKEN_ANSWER if isinstance(cause, ProtocolError) else FetchStatus.CONNECT_FAILED

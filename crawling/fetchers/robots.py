@@ -22,10 +22,13 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched]) -> Fetched
     address = read_address(f"{origin}/robots.txt")
     for hop in range(MAX_HOPS + 1):
         answer = get(address, hop)
-        if not is_redirect(answer.status):
+        status, _ = as_read(answer)
+        if not is_redirect(status):
             return answer
+        if not answer.location:
+            break
         try:
-            address = read_address(answer.headers.get("Location", ""), address.url)
+            address = read_address(answer.location, address.url)
         except BadUrl:
             break
     return Fetched(404)
@@ -34,5 +37,5 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched]) -> Fetched
 def as_read(answer: Fetched) -> tuple[int, bytes]:
     """Status and body as they are kept; of one that is too big the beginning holds (section 2.5)."""
     if answer.status == FetchStatus.TOO_BIG:
-        return 200, answer.body[:MAX_ROBOTS_BYTES]
+        return answer.http_status, answer.body[:MAX_ROBOTS_BYTES]
     return answer.status, answer.body

@@ -43,10 +43,10 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
 
 
 def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
-    if not is_redirect(fetched.status):
+    if not is_redirect(fetched.status) or not fetched.location:
         return None
     try:
-        return read_address(fetched.headers.get("Location", ""), address.url)
+        return read_address(fetched.location, address.url)
     except BadUrl:
         return None
 

@@ -1,0 +1,75 @@
+"""A server on loopback that says and does exactly what a test wants, and a client for it."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from contextlib import contextmanager
+
+from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.http import fetch
+
+AGENT = {"User-Agent": "test", "Accept-Encoding": "gzip, deflate"}
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@contextmanager
+def serve_raw(*talks):
+    """Let each connection in turn be handled by the next of the functions of a socket; yields the URL and the list of accepted ones."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        accepted = []
+
+        def work():
+            for talk in talks:
+                connection, _ = listener.accept()
+                accepted.append(connection)
+                with connection:
+                    talk(connection)
+
+        threading.Thread(target=work, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/", accepted
+
+
+def say(*pieces, pause=0.0, then=lambda connection: None):
+    """Read a request, answer with the pieces, do the rest."""
+
+    def talk(connection):
+        read_request(connection)
+        for piece in pieces:
+            try:
+                connection.sendall(piece)
+            except OSError:  # the client has had enough: that is what some tests are about
+                return
+            time.sleep(pause)
+        then(connection)
+
+    return talk
+
+
+def read_request(connection):
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        piece = connection.recv(4096)
+        if not piece:
+            return
+        head += piece
+
+
+def reset(connection):
+    """End with RST instead of FIN."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def say_all(connection, pieces):
+    for piece in pieces:
+        try:
+            connection.sendall(piece)
+        except OSError:  # hung up on, as it must be
+            return
+
+
+def get(url, *, session=None, max_bytes=1_000_000, **options):
+    with PinnedSession() as own:
+        return fetch(session or own, url, address="127.0.0.1", headers=AGENT, max_bytes=max_bytes, **options)

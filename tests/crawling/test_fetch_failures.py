@@ -1,0 +1,112 @@
+"""Servers that fail, each in its own way, are told by a status and a reason (SEEDS B1, B2)."""
+
+import shutil
+import socket
+import threading
+
+import pytest
+
+from crawling.fetchers import http
+from crawling.fetchers.dial import PinnedSession
+from crawling.rules.statuses import FetchStatus
+from tests.crawling.raw import OK, get, reset, say, serve_raw
+from tests.servers import make_certificate, tls_context
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Wait a moment for each read instead of five seconds."""
+    monkeypatch.setattr(http, "TIMEOUTS", (0.2, 0.2))
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("no `openssl` command to make a certificate with: HTTPS is NOT tested")
+    return make_certificate(tmp_path_factory.mktemp("tls"), "secure.test")
+
+
+def test_nobody_listening_is_a_failed_connection():
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        fetched = get(f"http://127.0.0.1:{closed.getsockname()[1]}/")
+
+    assert (fetched.status, fetched.http_status, fetched.body) == (FetchStatus.CONNECT_FAILED, 0, b"")
+    assert "refused" in fetched.error
+
+
+ENDINGS = {
+    "hangs up at once": say(),
+    "resets at once": say(then=reset),
+    "hangs up in the headers": say(OK + b"Content-Le"),
+    "resets in the headers": say(OK + b"Content-Le", then=reset),
+    "hangs up in the body": say(OK + b"Content-Length: 1000\r\n\r\n", b"x" * 100),
+    "resets in the body": say(OK + b"Content-Length: 1000\r\n\r\n", b"x" * 100, pause=0.05, then=reset),
+    "hangs up in a chunk": say(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"100\r\nxx"),
+    "sends no chunks": say(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"hello\r\n"),
+    "sends no gzip": say(OK + b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello"),
+    "does not speak HTTP": say(b"220 mail.test ESMTP\r\n"),
+    "sends noise": say(bytes(range(256)) * 10),
+    "sends one endless line": say(b"x" * 200_000),
+    "sends headers without end": say(OK + b"".join(b"X-%d: y\r\n" % number for number in range(500))),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_an_answer_that_breaks_off_or_is_none_is_a_broken_answer(ending):
+    with serve_raw(ENDINGS[ending]) as (url, _):
+        fetched = get(url)
+
+    assert (fetched.status, fetched.body) == (FetchStatus.BROKEN_ANSWER, b"")
+    assert 0 < len(fetched.error) <= 500
+
+
+SILENCES = {
+    "from the start": [],
+    "in the headers": [OK],
+    "in the body": [OK + b"Content-Length: 1000\r\n\r\nxx"],
+    "in a chunk": [OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nxx"],
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("when", SILENCES)
+def test_a_server_that_falls_silent_has_timed_out(when):
+    over = threading.Event()
+
+    with serve_raw(say(*SILENCES[when], then=lambda connection: over.wait(5))) as (url, _):
+        fetched = get(url)
+        over.set()
+
+    assert (fetched.status, fetched.body) == (FetchStatus.TIMED_OUT, b"")
+
+
+DRIPS = {
+    "status line": [b"H", b"T", b"T", b"P", b"/", b"1", b".", b"1", b" "],
+    "headers": [OK, *(b"X-%d: y\r\n" % number for number in range(9))],
+    "body": [OK + b"Content-Length: 1000\r\n\r\n", *[b"x"] * 9],
+    "chunks": [OK + b"Transfer-Encoding: chunked\r\n\r\n", *[b"1\r\nx\r\n"] * 9],
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("where", DRIPS)
+def test_a_server_that_drips_is_left_when_the_whole_answer_took_too_long(where):
+    with serve_raw(say(*DRIPS[where] * 5, pause=0.06)) as (url, _), PinnedSession(answer_seconds=0.2) as session:
+        fetched = get(url, session=session)
+
+    assert fetched.status == FetchStatus.TIMED_OUT
+    assert fetched.seconds < 2
+
+
+def test_a_certificate_that_nobody_vouches_for_is_a_failure_of_tls(make_site, certificate):
+    site = make_site({"/": "safe"}, tls=tls_context(certificate))
+
+    assert get(f"{site.url}/").status == FetchStatus.TLS_FAILED
+    assert not site.log
+
+
+def test_a_server_without_tls_on_a_tls_port_is_a_failure_of_tls(make_site):
+    site = make_site({"/": "plain"})
+
+    assert get(f"https://127.0.0.1:{site.port}/").status == FetchStatus.TLS_FAILED

@@ -1,0 +1,46 @@
+"""Connections are kept for the next request, and one that breaks under it costs no page."""
+
+import pytest
+
+from crawling.fetchers.dial import PinnedSession
+from crawling.rules.statuses import FetchStatus
+from tests.crawling.raw import OK, get, reset, say, serve_raw
+
+
+def test_a_connection_is_kept_after_every_answer_that_was_read_to_its_end(make_site):
+    moved = (301, {"Location": "/"}, "moved")
+    site = make_site({"/": "x" * 100_000, "/gone": (404, {}, "no"), "/empty": (200, {}, ""), "/moved": moved})
+
+    with PinnedSession() as session:
+        for path in ["/", "/gone", "/empty", "/moved"] * 3:
+            get(f"{site.url}{path}", session=session)
+
+    assert (len(site.log), len(site.connections)) == (12, 1)
+
+
+ANSWER = OK + b"Content-Length: 2\r\n\r\nhi"
+
+
+@pytest.mark.parametrize("ending", [lambda connection: None, reset])
+def test_a_kept_connection_that_closes_under_the_next_request_is_replaced_and_the_request_repeated_once(ending):
+    """The server reads the second request on the first connection and hangs up without a word."""
+    with serve_raw(say(ANSWER, then=say(then=ending)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+        assert [get(url, session=session).body for _ in range(2)] == [b"hi", b"hi"]
+        assert len(accepted) == 2
+
+
+def test_a_new_connection_that_closes_without_a_word_is_not_tried_again():
+    with serve_raw(say(), say(ANSWER)) as (url, accepted):
+        assert get(url).status == FetchStatus.BROKEN_ANSWER
+        assert len(accepted) == 1
+
+
+@pytest.mark.parametrize(
+    "second",
+    [[say(), say()], [say(b"HTTP/1.1 20")], [say(b"HTTP/1.1 20", pause=0.05, then=reset)]],
+    ids=["the repetition fails too", "the answer breaks off", "the answer is reset"],
+)
+def test_no_request_is_repeated_twice_or_after_the_first_byte_of_an_answer(second):
+    with serve_raw(say(ANSWER, then=second[0]), *second[1:], say(ANSWER)) as (url, accepted), PinnedSession() as session:
+        assert [get(url, session=session).status for _ in range(2)] == [200, FetchStatus.BROKEN_ANSWER]
+        assert len(accepted) == len(second)

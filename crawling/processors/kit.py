@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -49,10 +48,9 @@ class Kit:
         )
 
     def pause(self, seconds: float) -> None:
-        """Wait, but no longer than the shift lasts."""
-        self.ending.wait(seconds)
+        """Wait, but no longer than the shift lasts: it has seconds to end in."""
+        if seconds > 0:
+            self.ending.wait(seconds)
 
     def _received(self, count: int) -> None:
-        wait = self.bandwidth.take(count)
-        if wait > 0:
-            time.sleep(wait)
+        self.pause(self.bandwidth.take(count))

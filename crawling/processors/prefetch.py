@@ -36,8 +36,9 @@ def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
     def get(hop: Address, number: int) -> Fetched:
         if number:
             kit.pause(visit.delay)
-        if hop.host_key == address.host_key:
+        if (hop.hostname, hop.port) == (address.hostname, address.port):
             return kit.get(hop, dial, MAX_ROBOTS_BYTES)
+        # Vetted anew even on the same host: what is allowed, is allowed by port.
         elsewhere, refusal = address_to_dial(resolve(hop.hostname), hop.port, kit)
         return refusal or kit.get(hop, elsewhere, MAX_ROBOTS_BYTES)
 

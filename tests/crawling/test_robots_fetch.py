@@ -1,0 +1,187 @@
+"""robots.txt is followed where it redirects to, vetted and politely (RFC 9309, section 2.3.1)."""
+
+import threading
+import time
+from ipaddress import ip_network
+from itertools import pairwise
+
+import pytest
+
+from crawling.bandwidth import Bandwidth
+from crawling.fetchers.http import Fetched
+from crawling.fetchers.robots import MAX_HOPS, as_read, fetch_robots
+from crawling.processors.kit import Kit
+from crawling.processors.prefetch import learn_robots
+from crawling.rules.addresses import read_address
+from crawling.rules.robots import MAX_ROBOTS_BYTES
+from crawling.rules.scope import Scope
+from crawling.rules.statuses import FetchStatus
+from crawling.rules.vetting import Allowed
+from crawling.workbench import Visit
+
+RULES = (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /secret\nCrawl-delay: 7")
+
+
+@pytest.fixture
+def learn():
+    """Return a function that learns a site's robots.txt: (the visit, what was kept)."""
+
+    def learn(site, *, delay_seconds=0.0, allowed=None):
+        kept = []
+        kit = Kit(
+            token="crawlsite",
+            user_agent="crawlsite/1.0",
+            scope=Scope(frozenset(), None),
+            delay_seconds=delay_seconds,
+            max_document_bytes=1_000_000,
+            bandwidth=Bandwidth(1e9),
+            allowed=allowed or [Allowed(ip_network("127.0.0.0/8"), 1, 65535)],
+            forbidden=frozenset(),
+            keep_robots=lambda *found: kept.append(found),
+        )
+        visit = Visit(None, None, free_at=0.0, leased_at=0.0, delay=delay_seconds)
+        learn_robots(visit, read_address(f"{site.url}/x"), site.address, kit)
+        return visit, kept
+
+    return learn
+
+
+def moved(to):
+    return 302, {"Location": to}, ""
+
+
+def test_the_rules_hold_for_the_visit_and_are_kept(make_site, learn):
+    site = make_site({"/robots.txt": RULES})
+
+    visit, kept = learn(site)
+
+    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert visit.delay == 7
+    assert visit.free_at > time.monotonic() + 6
+    assert kept == [(site.url, 200, RULES[2].encode())]
+
+
+@pytest.mark.parametrize("hops", [1, MAX_HOPS])
+def test_five_redirects_are_followed(make_site, learn, hops):
+    pages = {f"/{hop}": moved(f"/{hop + 1}") for hop in range(1, hops)}
+    site = make_site({"/robots.txt": moved("/1"), **pages, f"/{hops}": RULES})
+
+    visit, _ = learn(site)
+
+    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert len(site.log) == hops + 1
+
+
+@pytest.mark.parametrize(
+    ("location", "requests"),
+    [("/robots.txt", MAX_HOPS + 1), ("ftp://a.test/robots.txt", 1), ("http://[broken", 1), ("", 1)],
+    ids=["a circle", "another protocol", "no URL", "nowhere"],
+)
+def test_redirects_that_lead_nowhere_count_as_no_robots_txt(make_site, learn, location, requests):
+    site = make_site({"/robots.txt": moved(location)})
+
+    visit, kept = learn(site)
+
+    assert visit.robots[site.url].allows(f"{site.url}/secret")
+    assert (len(site.log), kept[0][1]) == (requests, 404)
+
+
+def test_rules_found_elsewhere_hold_for_the_origin_that_sent_there(make_site, learn):
+    other = make_site({"/robots.txt": RULES}, address="127.0.0.2")
+    site = make_site({"/robots.txt": moved(f"{other.url}/robots.txt")})
+
+    visit, _ = learn(site)
+
+    assert list(visit.robots) == [site.url]
+    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+
+
+def test_a_hop_to_an_address_that_is_not_allowed_is_not_taken(make_site, learn):
+    inside = make_site({"/robots.txt": RULES}, address="127.0.0.2")
+    site = make_site({"/robots.txt": moved(f"{inside.url}/robots.txt")})
+
+    visit, _ = learn(site, allowed=[Allowed(ip_network("127.0.0.1/32"), 1, 65535)])
+
+    assert not inside.connections
+    assert visit.robots[site.url].unavailable == FetchStatus.ADDRESS_REFUSED
+
+
+def test_a_hop_to_another_port_of_the_same_host_is_vetted_too(make_site, learn):
+    inside = make_site({"/robots.txt": RULES})
+    site = make_site({"/robots.txt": moved(f"{inside.url}/robots.txt")})
+
+    visit, _ = learn(site, allowed=[Allowed(ip_network("127.0.0.1/32"), site.port, site.port)])
+
+    assert not inside.connections
+    assert visit.robots[site.url].unavailable == FetchStatus.ADDRESS_REFUSED
+
+
+def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
+    """Both are the same host, and only here does a fetcher stand in: the ports are those that tests may not have."""
+    fetched = []
+
+    class Redirected(Kit):
+        def get(self, address, dial, max_bytes=None):
+            fetched.append(address.url)
+            return Fetched(302, {"Location": "http://127.0.0.1/robots.txt"}, http_status=302)
+
+    allowed = [Allowed(ip_network("127.0.0.1/32"), 443, 443)]
+    kit = Redirected("t", "t/1", Scope(frozenset(), None), 0, 1, Bandwidth(1), allowed, frozenset(), lambda *found: None)
+    visit = Visit(None, None, free_at=0.0, leased_at=0.0, delay=0.0)
+
+    learn_robots(visit, read_address("https://127.0.0.1/x"), "127.0.0.1", kit)
+
+    assert fetched == ["https://127.0.0.1/robots.txt"]
+    assert visit.robots["https://127.0.0.1"].unavailable == FetchStatus.ADDRESS_REFUSED
+
+
+def test_the_delay_is_kept_between_hops(make_site, learn):
+    site = make_site({"/robots.txt": moved("/1"), "/1": moved("/2"), "/2": RULES})
+
+    learn(site, delay_seconds=0.1)
+
+    times = [request.at for request in site.log]
+    assert all(later - earlier >= 0.1 for earlier, later in pairwise(times))
+
+
+def test_the_shifts_end_ends_the_waiting_between_hops():
+    kit = Kit("t", "t/1", Scope(frozenset(), None), 0, 1, Bandwidth(1), [], frozenset(), lambda *found: None)
+    threading.Timer(0.05, kit.ending.set).start()
+    begun = time.monotonic()
+
+    kit.pause(60)
+
+    assert time.monotonic() - begun < 5
+
+
+def test_of_a_robots_txt_that_is_too_big_the_beginning_holds(make_site, learn):
+    site = make_site({"/robots.txt": (200, {}, RULES[2] + "\n" + "#" * MAX_ROBOTS_BYTES)})
+
+    visit, kept = learn(site)
+
+    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert len(kept[0][2]) == MAX_ROBOTS_BYTES
+
+
+@pytest.mark.parametrize(("status", "unavailable"), [(404, 0), (503, 503)])
+def test_an_error_page_that_is_too_big_is_still_an_error(make_site, learn, status, unavailable):
+    site = make_site({"/robots.txt": (status, {}, RULES[2] + "\n" + "#" * MAX_ROBOTS_BYTES)})
+
+    visit, _ = learn(site)
+
+    assert visit.robots[site.url].unavailable == unavailable
+    assert visit.delay == 0
+
+
+def test_a_redirect_with_a_body_that_is_too_big_is_followed(make_site, learn):
+    site = make_site({"/robots.txt": (302, {"Location": "/1"}, "#" * (MAX_ROBOTS_BYTES + 1)), "/1": RULES})
+
+    visit, _ = learn(site)
+
+    assert visit.delay == 7
+
+
+def test_what_no_server_answered_is_kept_under_our_own_status():
+    answer = fetch_robots("http://a.test", lambda address, hop: Fetched(FetchStatus.TIMED_OUT))
+
+    assert as_read(answer) == (FetchStatus.TIMED_OUT, b"")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 
-from django.db import DatabaseError, connections
+from django.db import InterfaceError, OperationalError, connections
 
 from crawling.rules.addresses import read_address
 from crawling.workbench import Visit
-from dnscache.resolver import Resolution, resolve_many
+from dnscache.answers import Status
+from dnscache.resolver import Resolution, Source, resolve_many
 
 logger = logging.getLogger(__name__)
 
@@ -47,15 +47,15 @@ class NameThread:
         finally:
             connections.close_all()
 
-    def _resolve(self, hosts: set[str]) -> dict[str, Resolution]:
-        """Resolve until it works: PostgreSQL, which keeps the answers, may be restarting."""
-        while True:
-            try:
-                return resolve_many(hosts, parallel=self._slots(), deadline=DEADLINE_SECONDS)
-            except DatabaseError as error:
-                logger.warning("names not resolved", extra={"error": str(error)})
-                connections.close_all()
-                time.sleep(1)
+    def _resolve(self, names: set[str]) -> Mapping[str, Resolution]:
+        try:
+            return resolve_many(names, parallel=self._slots(), deadline=DEADLINE_SECONDS)
+        except (OperationalError, InterfaceError) as error:  # PostgreSQL restarts, say: as if no name server had answered
+            logger.warning("names not resolved", extra={"error": str(error)})
+            connections.close_all()
+            return {
+                name: Resolution(name, Status.TIMEOUT, (), 0, 0, Source.LOOKUP, 0, "the cache of names was out of reach") for name in names
+            }
 
     @property
     def is_alive(self) -> bool:

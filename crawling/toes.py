@@ -25,7 +25,7 @@ class ToePool:
     def __init__(self, bench: Workbench, kit: Kit) -> None:
         self._bench = bench
         self._kit = kit
-        self._threads: list[threading.Thread] = []
+        self._threads: dict[int, threading.Thread] = {}
         self._size = 0
         self.outcomes: SimpleQueue[Outcome] = SimpleQueue()
 
@@ -33,11 +33,10 @@ class ToePool:
         """Start or retire toes until `size` are at work."""
         self._size = size
         self._bench.wake()
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        for number in range(len(self._threads), size):
-            thread = threading.Thread(target=self._work, args=(number,), name=f"toe-{number}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
+        for number in set(range(size)) - self._threads.keys():
+            self._threads[number] = threading.Thread(target=self._work, args=(number,), name=f"toe-{number}", daemon=True)
+            self._threads[number].start()
 
     def _work(self, number: int) -> None:
         try:
@@ -65,6 +64,6 @@ class ToePool:
     def join(self, seconds: float) -> bool:
         """After the workbench has closed, wait for the toes; whether all have ended."""
         until = time.monotonic() + seconds
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.join(max(0.0, until - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
+        return not any(thread.is_alive() for thread in self._threads.values())

@@ -1,0 +1,94 @@
+"""Names are resolved beside the toes, and no trouble there leaves a host hanging."""
+
+from collections import deque
+from queue import Empty, Queue
+
+import pytest
+from django.db import connection
+
+from crawling.frontier.claiming import ClaimedUrl, LeasedHost
+from crawling.names import NameThread
+from crawling.workbench import Visit
+from dnscache.answers import Status
+
+
+@pytest.fixture
+def delivered():
+    return Queue()
+
+
+@pytest.fixture
+def names(transactional_db, dns_server, delivered):
+    thread = NameThread(delivered.put, lambda: 4)
+    yield thread
+    thread.close()
+    thread._thread.join(10)
+    assert not thread._thread.is_alive()
+
+
+def visit(name):
+    url = ClaimedUrl(1, 1, f"http://{name}/", 0, 1, 0.0)
+    return Visit(LeasedHost(1, 1, name, 0.0), None, 0.0, 0.0, 0.0, urls=deque([url]))
+
+
+def test_a_visit_comes_back_with_the_addresses_of_its_host(names, delivered, dns_server):
+    dns_server.hosts["a.test"] = ["192.0.2.1"]
+
+    names.ask(visit("a.test"))
+
+    assert delivered.get(timeout=10).resolution.addresses == ("192.0.2.1",)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("127.0.0.1", Status.OK), ("[::1]", Status.OK), ("a..b", Status.REFUSED_NAME), ("localhost", Status.REFUSED_NAME)],
+)
+def test_a_host_of_any_kind_comes_back(names, delivered, name, status):
+    names.ask(visit(name))
+
+    assert delivered.get(timeout=10).resolution.status == status
+
+
+def test_visits_of_one_host_all_come_back(names, delivered, dns_server):
+    dns_server.hosts["a.test"] = ["192.0.2.1"]
+    visits = [visit("a.test") for _ in range(5)]
+
+    for one in visits:
+        names.ask(one)
+
+    assert {id(delivered.get(timeout=10)) for _ in visits} == {id(one) for one in visits}
+    assert all(one.resolution.status is Status.OK for one in visits)
+
+
+def test_a_broken_connection_to_the_database_costs_one_group_a_retry_and_not_the_shift(names, delivered, dns_server):
+    for name in ("a.test", "b.test", "c.test"):
+        dns_server.hosts[name] = ["192.0.2.1"]
+    names.ask(visit("a.test"))
+    delivered.get(timeout=10)
+    break_other_connections()
+
+    names.ask(visit("b.test"))
+    broken = delivered.get(timeout=10).resolution
+    names.ask(visit("c.test"))
+
+    assert (broken.status, broken.given_up) == (Status.TIMEOUT, False)
+    assert delivered.get(timeout=10).resolution.status is Status.OK
+
+
+def break_other_connections():
+    """End all sessions of the test's database but this one, as a restart of PostgreSQL would."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        pids = [pid for (pid,) in cursor.fetchall()]
+        assert pids
+        cursor.execute("SELECT pg_terminate_backend(pid, 5000) FROM unnest(%s) AS pid", [pids])
+
+
+def test_after_closing_nothing_is_delivered_any_more(names, delivered):
+    names.close()
+    names._thread.join(10)
+
+    names.ask(visit("127.0.0.1"))
+
+    with pytest.raises(Empty):
+        delivered.get(timeout=0.1)

@@ -1,0 +1,149 @@
+"""Hosts in the order in which they fall due, each in one hand at a time."""
+
+import threading
+import time
+from collections import deque
+
+import pytest
+
+from crawling.frontier.claiming import ClaimedUrl, LeasedHost
+from crawling.workbench import Visit, Workbench
+
+
+def visit(name="a.test", *, due_in=0.0, urls=1):
+    waiting = deque(ClaimedUrl(1, number, f"http://{name}/{number}", 0, 1, 0.0) for number in range(urls))
+    now = time.monotonic()
+    return Visit(LeasedHost(1, 1, name, 0.0), None, free_at=now + due_in, leased_at=now, delay=0.0, urls=waiting)
+
+
+@pytest.fixture
+def bench():
+    bench = Workbench()
+    yield bench
+    bench.close()
+
+
+def take(bench):
+    return bench.take(lambda: True)
+
+
+def in_thread(function):
+    """Run it beside the test; returns (the thread, the list that the result comes into)."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
+    thread.start()
+    return thread, results
+
+
+def test_the_host_that_fell_due_first_is_taken_first(bench):
+    for name, due_in in [("c", -1), ("a", -3), ("b", -2)]:
+        bench.put(visit(name, due_in=due_in))
+
+    assert [take(bench).host.name for _ in range(3)] == ["a", "b", "c"]
+
+
+def test_of_equals_the_one_put_first_is_taken_first(bench):
+    visits = [visit(str(number)) for number in range(20)]
+    for one in visits:
+        one.free_at = 1.0
+        bench.put(one)
+
+    assert [take(bench) for _ in visits] == visits
+
+
+def test_a_host_that_is_not_due_is_waited_for(bench):
+    coming = visit(due_in=0.1)
+    bench.put(coming)
+
+    assert take(bench) is coming
+    assert time.monotonic() >= coming.free_at
+
+
+def test_a_host_that_is_put_while_a_toe_waits_for_a_later_one_is_taken_at_once(bench):
+    bench.put(visit("later", due_in=60))
+    thread, taken = in_thread(lambda: take(bench))
+
+    bench.put(visit("now"))
+    thread.join(5)
+
+    assert [one.host.name for one in taken] == ["now"]
+
+
+def test_a_host_is_in_one_hand_at_a_time(bench):
+    """Eight toes share three hosts of fifty URLs; whoever holds a host must be alone with it."""
+    visits = [visit(name, urls=50) for name in "abc"]
+    held, clashes = set(), []
+    for one in visits:
+        bench.put(one)
+
+    def work():
+        while one := take(bench):
+            if one.host.name in held:
+                clashes.append(one.host.name)
+            held.add(one.host.name)
+            one.urls.popleft()
+            held.discard(one.host.name)
+            bench.give_back(one)
+
+    threads = [in_thread(work)[0] for _ in range(8)]
+    drained = []
+    until = time.monotonic() + 10
+    while len(drained) < 3 and time.monotonic() < until:
+        drained += bench.drained()
+    bench.close()
+    for thread in threads:
+        thread.join(5)
+
+    assert clashes == []
+    assert sorted(one.host.name for one in drained) == ["a", "b", "c"]
+
+
+def test_a_host_without_urls_counts_as_drained_and_is_told_once(bench):
+    empty = visit(urls=0)
+    bench.put(empty)
+
+    assert bench.drained() == [empty]
+    assert bench.drained() == []
+
+
+def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
+    one, looks = visit(), [bench.is_idle()]
+    bench.put(one)
+    looks.append(bench.is_idle())
+    take(bench)
+    looks.append(bench.is_idle())
+    one.free_at = time.monotonic() + 60
+    bench.give_back(one)
+    looks.append(bench.is_idle())
+
+    assert looks == [True, False, False, True]
+
+
+def test_overdue_hosts_are_those_that_wait_for_a_toe(bench):
+    for due_in in (-1, -2, 60):
+        bench.put(visit(due_in=due_in))
+
+    assert bench.overdue() == 2
+
+
+def test_a_toe_that_is_not_wanted_any_more_leaves_when_woken(bench):
+    wanted = [True]
+    thread, taken = in_thread(lambda: bench.take(lambda: wanted[0]))
+
+    wanted[0] = False
+    bench.wake()
+    thread.join(5)
+
+    assert taken == [None]
+
+
+def test_closing_wakes_every_toe_and_nothing_is_handed_out_after_it(bench):
+    threads = [in_thread(lambda: take(bench)) for _ in range(5)]
+
+    bench.close()
+    bench.put(visit())
+    for thread, _ in threads:
+        thread.join(5)
+
+    assert [taken for _, taken in threads] == [[None]] * 5
+    assert take(bench) is None

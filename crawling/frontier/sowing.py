@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -62,14 +63,15 @@ def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) ->
         return 0
     with connection.cursor() as cursor:
         queues = _queues(cursor, run.pk, {candidate.address.host_key for candidate in candidates}, numbers)
-        added: dict[int, int] = {}
-        left = _by_fingerprint((fingerprint(candidate.address.url), candidate) for candidate in candidates)
+        added: Counter[int] = Counter()
+        once: dict[str, Candidate] = {}
+        for candidate in candidates:
+            once.setdefault(candidate.address.url, candidate)
+        left = [(fingerprint(url), candidate) for url, candidate in once.items()]
         while left:
-            for queue in _add(cursor, run.pk, left, queues):
-                added[queue] = added.get(queue, 0) + 1
-            left = _collided(cursor, run.pk, left)
+            left = _add(cursor, run.pk, left, queues, added)
         cursor.execute(COUNT_ADDED, [list(added), list(added.values())])
-    return sum(added.values())
+    return added.total()
 
 
 def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequence[int]) -> dict[str, int]:
@@ -85,19 +87,18 @@ def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequen
     return found
 
 
-def _by_fingerprint(pairs: Iterable[tuple[int, Candidate]]) -> dict[int, Candidate]:
-    """Keep the first candidate of each URL; two URLs with one fingerprint take neighbouring ones, as in `_collided`."""
-    kept: dict[int, Candidate] = {}
-    for mark, candidate in pairs:
-        free = mark
-        while free in kept and kept[free].address.url != candidate.address.url:
-            free = _next(free)
-        kept.setdefault(free, candidate)
-    return kept
+def _add(
+    cursor: CursorWrapper, run_id: int, candidates: list[tuple[int, Candidate]], queues: dict[str, int], added: Counter[int]
+) -> list[tuple[int, Candidate]]:
+    """Insert those whose fingerprint is free, count them by queue, and return those that must try the next fingerprint.
 
-
-def _add(cursor: CursorWrapper, run_id: int, new: dict[int, Candidate], queues: dict[str, int]) -> list[int]:
-    rows = list(new.values())
+    Of two with one fingerprint only the first is inserted; the other then meets it like one of long ago. So every URL walks
+    the same way from its own fingerprint to the first free one, and finds itself on that way if it has been here before.
+    """
+    new: dict[int, Candidate] = {}
+    for mark, candidate in candidates:
+        new.setdefault(mark, candidate)
+    rows = new.values()
     cursor.execute(
         ADD_URLS,
         {
@@ -110,19 +111,14 @@ def _add(cursor: CursorWrapper, run_id: int, new: dict[int, Candidate], queues: 
             "vias": [row.via for row in rows],
         },
     )
-    inserted = cursor.fetchall()
-    for _, mark in inserted:
-        del new[mark]
-    return [queue for queue, _ in inserted]
-
-
-def _collided(cursor: CursorWrapper, run_id: int, refused: dict[int, Candidate]) -> dict[int, Candidate]:
-    """Those of the refused whose fingerprint belongs to another URL, under the next fingerprint."""
+    inserted = {mark: queue for queue, mark in cursor.fetchall()}
+    added.update(inserted.values())
+    refused = [(mark, candidate) for mark, candidate in candidates if mark not in inserted or new[mark] is not candidate]
     if not refused:
-        return {}
-    cursor.execute(FIND_SEEN, [run_id, list(refused)])
-    strangers = [mark for mark, url in cursor.fetchall() if refused[mark].address.url != url]
-    return _by_fingerprint((_next(mark), refused[mark]) for mark in strangers)
+        return []
+    cursor.execute(FIND_SEEN, [run_id, [mark for mark, _ in refused]])
+    urls: dict[int, str] = dict(cursor.fetchall())
+    return [(_next(mark), candidate) for mark, candidate in refused if urls[mark] != candidate.address.url]
 
 
 def _next(mark: int) -> int:

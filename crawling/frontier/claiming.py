@@ -14,13 +14,15 @@ from crawling.models import Run, RunCount, Shift
 
 #: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the shift may have fetched until then
 FREE_AT = "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE h.lease_until + make_interval(secs => h.delay_seconds) END"
+#: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
+UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
 LEASE_HOSTS = f"""
 WITH due AS (
     SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
-      AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %(soon)s)
+      AND {UNLEASED} AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %(soon)s)
     ORDER BY 3, 2 LIMIT %(limit)s
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
@@ -29,7 +31,7 @@ SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs =
     delay_seconds = greatest(h.delay_seconds, %(delay)s)
 FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8
-"""  # noqa: S608  # FREE_AT is the constant above
+"""  # noqa: S608  # FREE_AT and UNLEASED are the constants above
 
 CLAIM_URLS = """
 WITH picked AS (
@@ -50,7 +52,7 @@ COUNT_CLAIMED = """
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
     due_at = CASE WHEN taken.n = taken.asked THEN q.due_at ELSE coalesce(
-        (SELECT min(u.due_at) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q' AND u.due_at > clock_timestamp()),
+        (SELECT min(u.due_at) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q'),
         q.due_at) END
 FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
 WHERE q.id = taken.id
@@ -64,8 +66,10 @@ FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[]) AS g
 WHERE h.id = gone.id AND h.shift_id = %(shift)s
 """
 
+#: what is locked is being let go at this moment; waiting for it here, while it waits for others, would be a deadlock
 RENEW = """
-UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s) WHERE shift_id = %s
+UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s)
+WHERE id IN (SELECT id FROM crawling_host WHERE shift_id = %s FOR NO KEY UPDATE SKIP LOCKED)
 """
 
 
@@ -114,10 +118,13 @@ def lease_hosts(
 
 
 def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
-    """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is never overshot."""
+    """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is never overshot.
+
+    A shift whose books are closed gets none: nobody would give them back.
+    """
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         limits = _within_page_limit(run, wanted)
-        if not limits:
+        if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
             return {}
         cursor.execute(CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk})
         claimed: dict[int, list[ClaimedUrl]] = {queue: [] for queue in limits}
@@ -141,10 +148,11 @@ def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     left = pages_left(run)
     if left is None:
         return dict(wanted)
+    queued = dict(run.queues.filter(pk__in=wanted).values_list("pk", "queued"))
     limits: dict[int, int] = {}
     for queue, count in wanted.items():
-        if left > 0:
-            limits[queue] = min(count, left)
+        if left > 0:  # no queue keeps from the others what it does not have
+            limits[queue] = min(count, left, queued[queue])
             left -= limits[queue]
     return limits
 

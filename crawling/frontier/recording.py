@@ -91,6 +91,8 @@ def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int])
         return ()
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         kept_ids = _settle(cursor, shift, outcomes)
+        if not kept_ids:
+            return ()
         kept = [outcome for outcome in outcomes if outcome.url_id in kept_ids]
         requeued = [outcome.url_id for outcome in kept if outcome.state == UrlState.QUEUED]
         if requeued:

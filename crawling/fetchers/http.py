@@ -82,7 +82,7 @@ def fetch(
         status, error = _why_not_connected(trouble), str(trouble)
     except requests.exceptions.RequestException as trouble:
         status, error = FetchStatus.BROKEN_ANSWER, str(trouble)
-    return Fetched(status, seconds=time.monotonic() - started, error=error[:500])
+    return Fetched(status, seconds=time.monotonic() - started, error=error[:500].replace("\0", ""))
 
 
 def _read(response: requests.Response, max_bytes: int, received: Callable[[int], None]) -> bytes:

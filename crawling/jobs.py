@@ -12,11 +12,11 @@ from django.db import connections
 from rq import get_current_job
 
 from allocation.services import release_resources, take_lease
-from crawling.buyer import Buyer
-from crawling.lease import LeaseThread
 from crawling.models import RunProcess
 from crawling.services.shifts import begin_shift, go_on
-from crawling.shift import ShiftWork
+from crawling.shift.buyer import Buyer
+from crawling.shift.lease import LeaseThread
+from crawling.shift.work import ShiftWork
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_by_robots
+from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
-from crawling.workbench import Visit
 
 
 def step(visit: Visit, kit: Kit) -> Outcome | None:

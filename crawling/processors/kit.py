@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawling.bandwidth import Bandwidth
+from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched, fetch
+from crawling.frontier.seen import Seen
 from crawling.rules.addresses import Address
 from crawling.rules.scope import Scope
 from crawling.rules.vetting import Allowed
-from crawling.seen import Seen
 
 
 @dataclass

@@ -7,12 +7,12 @@ import time
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.processors.kit import Kit
+from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.politeness import delay_after
 from crawling.rules.robots import MAX_ROBOTS_BYTES, Robots, read_robots
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import vet
-from crawling.workbench import Visit
 from dnscache.answers import Status
 from dnscache.resolver import Resolution, resolve
 

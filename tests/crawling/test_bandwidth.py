@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.bandwidth import BURST_SECONDS, Bandwidth
+from crawling.fetchers.bandwidth import BURST_SECONDS, Bandwidth
 
 
 class Clock:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.bandwidth import Bandwidth
+from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.models import UrlState

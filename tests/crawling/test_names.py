@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
-from crawling.names import NameThread
-from crawling.workbench import Visit
+from crawling.processors.visit import Visit
+from crawling.shift.names import NameThread
 from dnscache.answers import Status
 
 

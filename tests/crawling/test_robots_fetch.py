@@ -7,17 +7,17 @@ from itertools import pairwise
 
 import pytest
 
-from crawling.bandwidth import Bandwidth
+from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import MAX_HOPS, as_read, fetch_robots
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import learn_robots
+from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import Allowed
-from crawling.workbench import Visit
 
 RULES = (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /secret\nCrawl-delay: 7")
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawling.frontier.seen import Seen
 from crawling.rules.addresses import read_address
-from crawling.seen import Seen
 
 ADDRESSES = [read_address(f"http://a.test/{number}") for number in range(8)]
 batches = st.lists(st.lists(st.sampled_from(ADDRESSES), max_size=6), max_size=20)

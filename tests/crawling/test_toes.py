@@ -8,16 +8,17 @@ from ipaddress import ip_network
 
 import pytest
 
-from crawling.bandwidth import Bandwidth
+from crawling.fetchers.bandwidth import Bandwidth
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
+from crawling.processors.visit import Visit
 from crawling.rules.robots import Robots
 from crawling.rules.scope import Scope
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import Allowed
-from crawling.toes import ToePool
-from crawling.workbench import Visit, Workbench
+from crawling.shift.toes import ToePool
+from crawling.shift.workbench import Workbench
 from dnscache.answers import Status
 from dnscache.resolver import Resolution, Source
 
@@ -130,7 +131,7 @@ def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(pool, bench, kit, ma
 
     monkeypatch.setattr(Kit, "get", stumble)
     pool.set_size(1)
-    with caplog.at_level(logging.CRITICAL, logger="crawling.toes"):
+    with caplog.at_level(logging.CRITICAL, logger="crawling.shift.toes"):
         bench.put(visit_of(site, "/0", "/1", "/2"))
         outcomes = [pool.outcomes.get(timeout=10) for _ in range(3)]
 

@@ -7,7 +7,8 @@ from collections import deque
 import pytest
 
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
-from crawling.workbench import Visit, Workbench
+from crawling.processors.visit import Visit
+from crawling.shift.workbench import Workbench
 
 
 def visit(name="a.test", *, due_in=0.0, urls=1):

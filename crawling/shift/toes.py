@@ -13,8 +13,9 @@ from crawling.frontier.recording import Outcome
 from crawling.models import UrlState
 from crawling.processors.chain import step
 from crawling.processors.kit import Kit
+from crawling.processors.visit import Visit
 from crawling.rules.statuses import FetchStatus
-from crawling.workbench import Visit, Workbench
+from crawling.shift.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 

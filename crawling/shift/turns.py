@@ -12,13 +12,14 @@ from crawling.frontier.claiming import ClaimedUrl, LeasedHost, claim_urls, lease
 from crawling.frontier.due import contested
 from crawling.frontier.robots import known_robots
 from crawling.models import Shift
-from crawling.names import NameThread
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import set_robots
+from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import read_robots
 from crawling.rules.scope import Scope
-from crawling.workbench import Visit, Workbench
+from crawling.shift.names import NameThread
+from crawling.shift.workbench import Workbench
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0

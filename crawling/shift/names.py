@@ -9,8 +9,8 @@ from queue import Empty, SimpleQueue
 
 from django.db import InterfaceError, OperationalError, connections
 
+from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
-from crawling.workbench import Visit
 from dnscache.answers import Status
 from dnscache.resolver import Resolution, Source, resolve_many
 

@@ -12,21 +12,21 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 
 from crawling.access import allowed_networks, identity
-from crawling.bandwidth import Bandwidth
-from crawling.buyer import Buyer
+from crawling.fetchers.bandwidth import Bandwidth
 from crawling.frontier.claiming import pages_left
 from crawling.frontier.due import scope_hosts, seconds_until_due
 from crawling.frontier.recording import Outcome, record_all
 from crawling.frontier.robots import keep_robots
-from crawling.lease import LeaseThread
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.scope import Scope
 from crawling.services.shifts import end_shift
-from crawling.toes import ToePool
-from crawling.turns import SOON_SECONDS, HostTurns
-from crawling.workbench import Workbench
+from crawling.shift.buyer import Buyer
+from crawling.shift.lease import LeaseThread
+from crawling.shift.toes import ToePool
+from crawling.shift.turns import SOON_SECONDS, HostTurns
+from crawling.shift.workbench import Workbench
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
 WRITE_AT = 100

@@ -1,0 +1,183 @@
+"""What the documents say of the code is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+from crawlsite import env
+from crawlsite.services import addresses
+
+PROJECT = Path(__file__).parent.parent
+README = (PROJECT / "README.md").read_text()
+GLOSSARY = PROJECT / "docs" / "glossary.md"
+#: places whose text is not ours
+FOREIGN = {".venv", ".local", "vendor", "staticfiles"}
+#: defaults that are told in words, since they differ from machine to machine or are empty
+IN_WORDS = {
+    "DATABASE_URL": "the embedded PostgreSQL",
+    "REDIS_URL": "the embedded Valkey",
+    "SECRET_KEY": "kept in STATE_DIR",
+    "PUBLIC_URL": "none",
+    "DNS_SERVERS": "the system's",
+}
+
+
+def files(*suffixes: str) -> list[Path]:
+    found = (path for path in PROJECT.rglob("*") if path.suffix in suffixes)
+    return sorted(path for path in found if not FOREIGN & set(path.relative_to(PROJECT).parts))
+
+
+DOCUMENTS = files(".md")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PROJECT))
+
+
+def rows(text: str, heading: str) -> list[list[str]]:
+    """The cells of all tables between a heading and the next of its level, without the tables' heads."""
+    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line.startswith("| `")]
+    assert cells, f"no table under {heading}"
+    return cells
+
+
+def code_in(text: str) -> list[str]:
+    """What stands in backticks, in fences, or indented as code."""
+    return (
+        re.findall(r"`([^`\n]+)`", text) + re.findall(r"^ {4,}(\S.*)$", text, re.M) + re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)
+    )
+
+
+def in_table(name: str, value: object) -> str:
+    """A default as the table writes it."""
+    if name in IN_WORDS:
+        return IN_WORDS[name]
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, float):
+        return f"`{value:g}`"
+    return f"`{value}`"
+
+
+@pytest.fixture
+def defaults(monkeypatch, tmp_path) -> env.Environment:
+    """The settings of a machine on which nothing is set; the key that reading makes is kept out of the project."""
+    for name in env.Environment.names():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(env, "BASE_DIR", tmp_path)
+    return env.read()
+
+
+def test_settings_table_has_every_variable_in_the_order_of_the_code():
+    assert [row[0] for row in rows(README, "Settings")] == [f"`{name}`" for name in env.Environment.names()]
+
+
+def test_settings_table_tells_the_defaults_of_the_code(defaults, tmp_path):
+    told = {row[0].strip("`"): row[1] for row in rows(README, "Settings")}
+
+    values = {name: getattr(defaults, name.lower()) for name in env.Environment.names()}
+    values["STATE_DIR"] = values["STATE_DIR"].relative_to(tmp_path)
+    assert told == {name: in_table(name, value) for name, value in values.items()}
+
+
+def test_defaults_told_in_words_are_what_the_words_say(defaults):
+    assert defaults.database_url == addresses.database_url(defaults.state_dir)
+    assert defaults.redis_url == addresses.redis_url(defaults.state_dir)
+    assert defaults.secret_key == (defaults.state_dir / "secret_key").read_text()
+    assert (defaults.public_url, defaults.dns_servers) == ("", ())
+
+
+def test_every_setting_has_a_meaning():
+    assert not [row[0] for row in rows(README, "Settings") if len(row) != 3 or not row[2].strip("| ")]
+
+
+def test_dependencies_table_and_requirements_agree():
+    required = [
+        re.split(r"[\[<>=~!]", line)[0]
+        for name in ("requirements.in", "requirements-dev.in")
+        for line in (PROJECT / name).read_text().splitlines()
+        if line and line[0] not in "#-"
+    ]
+
+    assert [row[0].strip("`") for row in rows(README, "Dependencies")] == required
+
+
+def test_every_make_target_that_documents_name_exists():
+    targets = set(re.findall(r"^([a-z-]+):.*## ", (PROJECT / "Makefile").read_text(), re.M))
+    named_targets = {(word, named(path)) for path in DOCUMENTS for code in code_in(path.read_text()) for word in make_words(code)}
+
+    assert {("run", "README.md"), ("test", "README.md")} <= named_targets
+    assert not {(word, path) for word, path in named_targets if word not in targets}
+
+
+def make_words(code: str) -> list[str]:
+    return re.findall(r"(?:^|\s)make (?:[A-Z]+=\S+ )*([a-z-]+)", code)
+
+
+def test_every_management_command_that_documents_name_exists():
+    commands = {word for path in DOCUMENTS for word in re.findall(r"manage\.py ([a-z_]+)", path.read_text())}
+
+    assert {"crawl", "identify"} <= commands
+    assert commands <= set(get_commands())
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_every_relative_link_leads_to_a_file(path):
+    links = re.findall(r"\]\(([^)\s]+)\)", path.read_text())
+    targets = [link.partition("#")[0] for link in links if not re.match(r"[a-z]+:", link)]
+
+    assert not [target for target in targets if target and not (path.parent / target).exists()]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_every_file_of_ours_that_a_document_names_exists(path):
+    """`crawling/rules/scope.py` and the like; a name with capitals (`NAME.py`) stands for one that a reader chooses."""
+    told = re.findall(r"`((?:allocation|crawling|crawlsite|dnscache|docs|templates|tests)/[a-z0-9_/.-]+)`", path.read_text())
+
+    assert not [name for name in told if not (PROJECT / name).exists()]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+def test_documents_name_no_path_of_a_particular_machine(path):
+    """Nobody's home, nobody's work place; under /tmp only what the product itself makes there."""
+    places = re.findall(r"(?<![\w.:/])/(?:home|root|Users|work|mnt|media|tmp(?!/crawlsite-HASH))/\w[^\s`)]*", path.read_text())
+
+    assert not places
+
+
+def defined_words() -> list[str]:
+    return [word.strip() for words in re.findall(r"^\*\*(.+?)\*\*", GLOSSARY.read_text(), re.M) for word in words.split(",")]
+
+
+@pytest.fixture(scope="module")
+def everything_written() -> str:
+    """All code, templates and documents but the glossary itself and the tests, in small letters."""
+    own = [path for path in files(".py", ".html", ".md") if path != GLOSSARY and "tests" not in path.relative_to(PROJECT).parts]
+    return "\n".join(path.read_text() for path in own).lower()
+
+
+@pytest.mark.parametrize("word", defined_words())
+def test_every_word_of_the_glossary_is_used(word, everything_written):
+    spelling = re.escape(word.lower()).replace(r"\ ", r"[ _\n]*")
+
+    assert re.search(rf"(?<![a-z]){spelling}(?:s|es)?(?![a-z])", everything_written)
+
+
+def test_glossary_defines_each_word_once_in_order_of_the_alphabet():
+    firsts = [words.split(",")[0].lower() for words in re.findall(r"^\*\*(.+?)\*\*", GLOSSARY.read_text(), re.M)]
+
+    assert firsts == sorted(firsts)
+    assert len(set(defined_words())) == len(defined_words())
+
+
+def test_no_setting_is_read_behind_the_tables_back():
+    """Whatever else asked the environment would be a setting that no table tells of."""
+    readers = {named(path) for path in files(".py") if re.search(r"os\.(environ|getenv)", path.read_text())}
+    ours = {path for path in readers if not path.startswith("tests/") and path not in ("manage.py", "crawlsite/wsgi.py")}
+
+    assert ours == {"crawlsite/env.py"}

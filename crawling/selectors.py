@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 
-from allocation.selectors import waits_of
 from crawling.errors import UnknownCrawl
-from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunProcess, Shift, Url, UrlState
+from crawling.idling import Why, why_idle
+from crawling.models import CrawlJob, HostQueue, Run, RunCount, Url, UrlState
 from crawling.models.jobs import WORKING_STATES
 
 COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes")
@@ -85,6 +85,13 @@ def find_crawl(name_or_id: str) -> CrawlJob:
     return crawl
 
 
+def failures(run: Run, *, most: int = 5) -> list[tuple[int, str, int]]:
+    """The commonest reasons why URLs of a run failed or were excluded: (status, reason, URLs)."""
+    ended = run.urls.filter(state__in=[UrlState.FAILED, UrlState.EXCLUDED])
+    causes = ended.values_list("status", "error").annotate(n=Count("pk")).order_by("-n", "status", "error")
+    return list(causes[:most])
+
+
 def crawl_view(crawl: CrawlJob) -> CrawlView:
     return crawl_views([crawl])[0]
 
@@ -94,17 +101,15 @@ def crawl_views(crawls: Sequence[CrawlJob]) -> list[CrawlView]:
     latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
     runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
     counts = _counts([run.pk for run in runs.values()])
-    waits = _waits([run for run in runs.values() if run.state in WORKING_STATES])
-    return [_view(crawl, runs.get(crawl.pk), counts, waits) for crawl in crawls]
+    idle = why_idle([run for run in runs.values() if run.state in WORKING_STATES])
+    return [_view(crawl, runs.get(crawl.pk), counts, idle) for crawl in crawls]
 
 
-def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], waits: dict[int, str]) -> CrawlView:
+def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: dict[int, Why]) -> CrawlView:
     if run is None:
         state, reason = "draft", "Not started yet."
-    elif run.pk in waits:
-        state, reason = "waiting", waits[run.pk]
     else:
-        state, reason = run.state, run.reason
+        state, reason = idle.get(run.pk, Why(run.state, run.reason))
     return CrawlView(
         id=crawl.pk,
         name=crawl.name,
@@ -129,11 +134,3 @@ def _counts(run_ids: Sequence[int]) -> dict[int, Counts]:
     return {
         run: Counts(**by_run.get(run, {}), queued=queued_by_run.get(run, 0), in_process=in_process_by_run.get(run, 0)) for run in run_ids
     }
-
-
-def _waits(runs: Sequence[Run]) -> dict[int, str]:
-    """Why the runs wait whose processes have no shift and a start request that waits in the bank."""
-    working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
-    idle = RunProcess.objects.filter(run__in=runs, bank_process__isnull=False).exclude(run__in=working)
-    run_of = dict(idle.values_list("bank_process", "run"))
-    return {run_of[process]: wait.reason for process, wait in waits_of(run_of).items()} if run_of else {}

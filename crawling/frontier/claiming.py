@@ -72,6 +72,11 @@ UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs =>
 WHERE id IN (SELECT id FROM crawling_host WHERE shift_id = %s FOR NO KEY UPDATE SKIP LOCKED)
 """
 
+FREE_HOSTS = """
+UPDATE crawling_host SET shift_id = NULL, lease_until = NULL, due_at = clock_timestamp() + make_interval(secs => delay_seconds)
+WHERE shift_id = %s
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class LeasedHost:
@@ -170,3 +175,9 @@ def renew_hosts(shift_id: int, lease_seconds: float) -> None:
     """Keep the shift's hosts leased for so many seconds more."""
     with connection.cursor() as cursor:
         cursor.execute(RENEW, [lease_seconds, shift_id])
+
+
+def free_hosts(shift_id: int) -> None:
+    """Take all hosts from a shift that is known to be dead; each is free after one delay."""
+    with connection.cursor() as cursor:
+        cursor.execute(FREE_HOSTS, [shift_id])

@@ -21,8 +21,8 @@ def crawl_table(views: Sequence[CrawlView]) -> Table:
     return table
 
 
-def crawl_lines(view: CrawlView) -> str:
-    """A crawl in a few lines."""
+def crawl_lines(view: CrawlView, failures: Sequence[tuple[int, str, int]]) -> str:
+    """A crawl in a few lines; `failures` as `selectors.failures` returns them."""
     counts = view.counts
     size = filesizeformat(counts.bytes).replace("\xa0", " ")
     lines = [
@@ -33,4 +33,5 @@ def crawl_lines(view: CrawlView) -> str:
     ]
     if view.seconds is not None:
         lines.append(f"  {view.seconds:,.1f} s, {view.pages_per_second:,.1f} pages/s")
+    lines += [f"  {urls:,} URLs not had: {reason}" for _, reason, urls in failures]
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from crawling.rules.addresses import BadUrl, read_address
 
@@ -13,6 +13,7 @@ from crawling.rules.addresses import BadUrl, read_address
 MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
 
+Units = Annotated[int, Field(ge=0, le=2_000_000_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
@@ -34,7 +35,7 @@ class CrawlOrder(BaseModel):
     delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 1.0
     processes: Annotated[int, Field(ge=1, le=64)] = 1
     batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE)] = 100
-    claim: dict[str, Annotated[int, Field(ge=0, le=2_000_000_000)]] = Field(default_factory=dict)
+    claim: dict[str, Units] = Field(default_factory=dict)
 
     @field_validator("seeds")
     @classmethod
@@ -87,6 +88,14 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
             field = ".".join(str(part) for part in mistake["loc"])
             errors.setdefault(field, _sentence(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
         return None, errors
+
+
+def read_claim(value: object) -> dict[str, int]:
+    """The claim of an order that has other mistakes, so that all can be told at once; empty if it is no claim at all."""
+    try:
+        return TypeAdapter(dict[str, Units]).validate_python(value)
+    except ValidationError:
+        return {}
 
 
 def _sentence(kind: str, context: Mapping[str, Any], otherwise: str) -> str:

@@ -18,7 +18,7 @@ from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import read_address
 from crawling.rules.claims import complete_claim
-from crawling.rules.orders import CrawlOrder, read_order
+from crawling.rules.orders import CrawlOrder, read_claim, read_order
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
@@ -27,9 +27,9 @@ from dnscache.names import read_host
 def create_crawl(fields: Mapping[str, Any], *, user: User | None = None) -> CrawlJob:
     """Create a crawl from an order's fields. Raises BadOrder with a sentence for every field that is wrong; then nothing is made."""
     order, errors = read_order(fields)
-    claim: dict[str, int] = {}
+    claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), _capacity(default_pool()))
+    errors |= claim_errors
     if order:
-        claim, errors = complete_claim(order.claim, _capacity(default_pool()))
         errors |= _seed_errors(order)
     if errors or not order:
         raise BadOrder(errors)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from crawling.frontier.claiming import pages_left
+from crawling.frontier.claiming import free_hosts, pages_left
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import give_back
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.services.bank import ask_for_shift, leave_bank
-
-FREE_HOSTS = """
-UPDATE crawling_host SET shift_id = NULL, lease_until = NULL, due_at = clock_timestamp() + make_interval(secs => delay_seconds)
-WHERE shift_id = %s
-"""
 
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
@@ -57,8 +52,7 @@ def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -
         for shift in Shift.objects.filter(process=process, epoch=epoch, ended_at=None):
             _close(shift, ending)
             if is_dead:
-                with connection.cursor() as cursor:
-                    cursor.execute(FREE_HOSTS, [shift.pk])
+                free_hosts(shift.pk)
 
 
 def _close(shift: Shift, ending: str) -> None:

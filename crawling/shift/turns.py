@@ -57,12 +57,9 @@ class HostTurns:
         To be called when all outcomes are written: their links are what a host goes on with.
         """
         drained, self._drained = self._drained, []
-        had_their_turn = self._had_their_turn(drained)
-        staying = [visit for visit in drained if visit.host.host_id not in had_their_turn]
         running_low = [visit for visit in self._visits.values() if visit.urls and len(visit.urls) < self._share(visit) // 2]
-        claimed = self._claim(staying + running_low)
-        for visit in drained:
-            visit.urls.extend(claimed.pop(visit.host.queue_id, ()))
+        going = self._had_their_turn([*drained, *running_low])
+        claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going])
         for queue, urls in claimed.items():
             self._visits[queue].urls.extend(urls)
         for visit in drained:
@@ -71,6 +68,7 @@ class HostTurns:
         self._let_go([visit for visit in drained if not visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
+        """Ids of the hosts that another crawl wants too and that were here long enough: they get no more URLs."""
         now = time.monotonic()
         old = [visit.host.host_id for visit in visits if now - visit.leased_at > TURN_SECONDS]
         wanted = contested(old, self._shift.process.run_id) if old else set()

@@ -57,7 +57,12 @@ def test_each_mistake_is_named_with_its_field_and_nothing_is_made(refused, field
 
 
 def test_all_mistakes_are_told_at_once(refused):
-    assert set(refused(max_pages=0, delay_seconds="soon", colour="blue")) == {"max_pages", "delay_seconds", "colour"}
+    assert set(refused(max_pages=0, delay_seconds="soon", colour="blue", claim={"gold": 1})) == {
+        "max_pages",
+        "delay_seconds",
+        "colour",
+        "claim.gold",
+    }
 
 
 def test_a_second_crawl_of_the_same_name_is_refused(order, refused):
@@ -104,7 +109,7 @@ class TestCommandLine:
         with pytest.raises(CommandError) as caught:
             call_command("crawl", "nonsense", "--max-pages", "-3", "--claim", "gold=1")
 
-        assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {"seeds", "max_pages"}
+        assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {"seeds", "max_pages", "claim.gold"}
         assert not CrawlJob.objects.exists()
 
     def test_an_order_file_with_an_unknown_field_is_refused(self, order, tmp_path):

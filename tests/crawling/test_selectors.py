@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from crawling.models import CrawlJob, RunCount
-from crawling.selectors import crawl_view, crawl_views
+from django.utils import timezone
+
+from crawling.frontier.claiming import lease_hosts
+from crawling.models import CrawlJob, Host, RunCount
+from crawling.selectors import crawl_view, crawl_views, failures
 from crawling.services.creating import create_crawl, start_run
+from crawling.services.shifts import begin_shift
 
 
 def test_counts_are_summed_over_all_minutes_and_processes(make_site, crawl_to_the_end):
@@ -46,3 +50,38 @@ def test_many_crawls_take_no_more_queries_than_one(order, django_assert_max_num_
 
     with django_assert_max_num_queries(15):
         assert len(crawl_views(crawls)) == 5
+
+
+def test_a_run_whose_host_another_crawl_fetches_from_names_that_crawl(order):
+    url = "http://127.0.0.1:8900/"
+    first = start_run(create_crawl(order(url, name="first")))
+    shift = begin_shift(first.processes.get(), epoch=1, worker="me")
+    lease_hosts(shift, limit=1, soon_seconds=1, delay_seconds=1, lease_seconds=60)
+
+    second = start_run(create_crawl(order(url, name="second")))
+
+    view = crawl_view(second.crawl)
+    assert view.state == "waiting"
+    assert view.reason == "first is fetching from 127.0.0.1:8900; a host serves one crawl at a time, and they take turns."
+
+
+def test_a_run_that_rests_between_two_fetches_says_until_when(order):
+    Host.objects.create(name="127.0.0.1:8900", due_at=timezone.now() + timedelta(seconds=90))
+
+    view = crawl_view(start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl)
+
+    assert view.reason in {"Resting: 127.0.0.1:8900 may be fetched from in 90 s.", "Resting: 127.0.0.1:8900 may be fetched from in 89 s."}
+
+
+def test_a_granted_run_says_that_it_waits_for_a_worker(order):
+    view = crawl_view(start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl)
+
+    assert (view.state, view.reason) == ("queued", "Granted; a worker is about to take up its shift.")
+
+
+def test_failures_are_grouped_by_their_cause(make_site, crawl_to_the_end):
+    site = make_site({"/": "".join(f'<a href="/{n}">x</a>' for n in range(3)), "/robots.txt": "User-agent: *\nDisallow: /2"})
+
+    run = crawl_to_the_end(f"{site.url}/")
+
+    assert failures(run) == [(404, "404 Not Found", 2), (-8, "The site's robots.txt forbids this page.", 1)]

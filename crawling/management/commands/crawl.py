@@ -16,7 +16,7 @@ from crawling.management.follow import exit_status, follow
 from crawling.management.tables import crawl_lines, crawl_table
 from crawling.models import CrawlJob
 from crawling.rules.addresses import BadUrl, read_address
-from crawling.selectors import crawl_view, crawl_views, find_crawl
+from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
 
@@ -89,7 +89,13 @@ class Command(BaseCommand):
 
     def _report(self, crawl: CrawlJob, *, wait: bool, as_json: bool) -> None:
         view = follow(crawl, show=not as_json) if wait else crawl_view(crawl)
-        self.stdout.write(json.dumps(view.as_dict(), indent=2) if as_json else crawl_lines(view))
+        latest = crawl.runs.first()
+        causes = failures(latest) if latest else []
+        if as_json:
+            failed = [{"status": status, "reason": reason, "urls": urls} for status, reason, urls in causes]
+            self.stdout.write(json.dumps({**view.as_dict(), "failures": failed}, indent=2))
+        else:
+            self.stdout.write(crawl_lines(view, causes))
         if wait and (status := exit_status(view)):
             raise SystemExit(status)
 

@@ -1,0 +1,65 @@
+"""Why a run that wants to work is not fetching at the moment: who holds what it waits for, or until when it rests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+from allocation.selectors import waits_of
+from crawling.frontier.claiming import FREE_AT
+from crawling.models import Run, RunProcess, Shift
+
+#: the run's host that is free first, the seconds until then, and the other crawl that has it leased, if one has
+NEXT_HOST = f"""
+SELECT DISTINCT ON (q.run_id) q.run_id, h.name, extract(epoch FROM greatest(q.due_at, {FREE_AT}) - clock_timestamp())::float8, c.name
+FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
+LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
+LEFT JOIN crawling_run r ON r.id = p.run_id
+LEFT JOIN crawling_crawljob c ON c.id = r.crawl_id
+WHERE q.run_id = ANY(%s) AND q.queued > 0
+ORDER BY q.run_id, 3
+"""  # noqa: S608  # FREE_AT is a constant
+
+
+class Why(NamedTuple):
+    """The state to show and its sentence."""
+
+    state: str
+    reason: str
+
+
+def why_idle(runs: Sequence[Run]) -> dict[int, Why]:
+    """Return, by run id, why those of the runs have no shift at the moment. Each is a run that may work."""
+    working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
+    processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).select_related("bank_process")
+    idle = {process.run_id: process for process in processes}
+    if not idle:
+        return {}
+    states = {run.pk: run.state for run in runs}
+    why = {run: Why(states[run], "It is about to ask the bank for a shift.") for run in idle}
+    why.update((run, _at_host(states[run], host, seconds, other)) for run, host, seconds, other in _next_hosts(list(idle)))
+    why.update((run, Why(states[run], "Granted; a worker is about to take up its shift.")) for run, p in idle.items() if _is_granted(p))
+    run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
+    why.update((run_of[process], Why("waiting", wait.reason)) for process, wait in waits_of(run_of).items())
+    return why
+
+
+def _next_hosts(run_ids: list[int]) -> list[tuple[int, str, float, str | None]]:
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT_HOST, [run_ids])
+        return list(cursor.fetchall())
+
+
+def _at_host(state: str, host: str, seconds: float, other: str | None) -> Why:
+    if other:
+        return Why("waiting", f"{other} is fetching from {host}; a host serves one crawl at a time, and they take turns.")
+    if seconds > 1:
+        return Why(state, f"Resting: {host} may be fetched from in {seconds:,.0f} s.")
+    return Why(state, "It is about to ask the bank for a shift.")
+
+
+def _is_granted(process: RunProcess) -> bool:
+    return process.bank_process is not None and process.bank_process.lease_until is not None

@@ -8,10 +8,15 @@ from contextlib import ExitStack
 import pytest
 from django.conf import settings as project_settings
 from django.test import override_settings
+from hypothesis import settings as hypothesis_settings
 
 from dnscache import resolver
 from tests.nameserver import serve_names
 from tests.servers import serve_site
+
+#: a machine that is busy is no fault of what is tested
+hypothesis_settings.register_profile("suite", deadline=None)
+hypothesis_settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session", autouse=True)

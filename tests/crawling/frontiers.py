@@ -14,7 +14,7 @@ from crawling.frontier.claiming import claim_urls, lease_hosts
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import Outcome, count_seeds, give_back, record
 from crawling.frontier.sowing import Candidate, sow
-from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunProcess, Shift, Url, UrlState
+from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, Shift, Url, UrlState
 from crawling.rules.addresses import read_address
 
 numbers = itertools.count()
@@ -89,6 +89,11 @@ def candidates(*urls, depth=0, via=None):
 
 def outcome(url, state="s", **fields):
     return Outcome(url.id, UrlState(state), fields.pop("status", 200), **fields)
+
+
+def rows():
+    """Everything that recording may write."""
+    return [list(model.objects.order_by("pk").values()) for model in (Url, HostQueue, Page, RunCount)]
 
 
 @contextmanager

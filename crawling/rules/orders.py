@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from crawling.rules.addresses import BadUrl, read_address
 
@@ -36,6 +37,13 @@ class CrawlOrder(BaseModel):
     processes: Annotated[int, Field(ge=1, le=64)] = 1
     batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE)] = 100
     claim: dict[str, Units] = Field(default_factory=dict)
+
+    @field_validator("max_pages", "max_depth", "processes", "batch_size", "delay_seconds", mode="before")
+    @classmethod
+    def _no_truth_values(cls, value: object) -> object:
+        if isinstance(value, bool):
+            raise PydanticCustomError("int_type", "a truth value is no number")
+        return value
 
     @field_validator("seeds")
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -136,4 +137,4 @@ class Pair:
         path = self.state_dir / URLS_FILE
         path.unlink(missing_ok=True)
         path.touch(mode=0o600)
-        path.write_text("".join(f"{name}={value}\n" for name, value in self.addresses.items()))
+        path.write_text("".join(f"{name}={shlex.quote(value)}\n" for name, value in self.addresses.items()))

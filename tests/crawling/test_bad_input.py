@@ -31,6 +31,7 @@ BAD = {
     "two workers for one shift": ({"claim": {"worker": 2}}, "claim.worker", "must be 1"),
     "an unknown field": ({"colour": "blue"}, "colour", "not a field"),
     "an unknown order": ({"order": "sideways"}, "order", "must be 'breadth_first'"),
+    "a truth value for a number": ({"max_pages": True}, "max_pages", "whole number"),
     "a number in words": ({"max_depth": "three"}, "max_depth", "whole number"),
 }
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import psutil
@@ -98,7 +99,8 @@ def test_addresses_stand_in_a_private_file_while_the_pair_runs(running):
     urls = running.state_dir / "urls.env"
 
     assert stat.S_IMODE(urls.stat().st_mode) == 0o600
-    assert dict(line.split("=", 1) for line in urls.read_text().splitlines()) == running.addresses
+    told = subprocess.run(["sh", "-c", f'. {urls}; printf "%s\n" "$DATABASE_URL" "$REDIS_URL"'], capture_output=True, text=True)
+    assert told.stdout.splitlines() == [running.addresses["DATABASE_URL"], running.addresses["REDIS_URL"]]
 
 
 def test_data_survives_a_power_cut(connection):

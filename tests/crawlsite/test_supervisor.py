@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import requests
 
+from crawlsite.services.addresses import database_url
 from tests.crawlsite.programs import PROJECT, environment, eventually, finish, free_port, living, needs_root, services
 from tests.crawlsite.supervised import Supervisor
 
@@ -86,8 +87,7 @@ def test_killed_database_comes_back(site):
     psutil.Process(pid).kill()
 
     site.until_it_says("postgres had ended and was started again")
-    urls = dict(line.split("=", 1) for line in (site.state_dir / "urls.env").read_text().splitlines())
-    with psycopg.connect(urls["DATABASE_URL"]) as connection:
+    with psycopg.connect(database_url(site.state_dir)) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import Sum
 
+from crawling.frontier.limits import pages_left
 from crawling.frontier.locking import locked_run
-from crawling.models import Run, RunCount, Shift
+from crawling.models import Run, Shift
 
 #: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the shift may have fetched until then
 FREE_AT = "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE h.lease_until + make_interval(secs => h.delay_seconds) END"
@@ -138,15 +138,6 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
         counts = [len(urls) for urls in claimed.values()]
         cursor.execute(COUNT_CLAIMED, {"queues": list(limits), "counts": counts, "asked": list(limits.values())})
     return claimed
-
-
-def pages_left(run: Run) -> int | None:
-    """How many more pages the run may fetch, those in process counted as fetched; None without a limit."""
-    if run.crawl.max_pages is None:
-        return None
-    fetched = RunCount.objects.filter(run=run).aggregate(total=Sum("fetched"))["total"] or 0
-    in_process = run.urls.filter(state="p", shift__isnull=False, shift__process__run=run).count()
-    return max(0, run.crawl.max_pages - fetched - in_process)
 
 
 def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:

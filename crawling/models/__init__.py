@@ -3,6 +3,7 @@
 from crawling.models.access import AllowedNetwork, Identity
 from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
+from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "Host",
     "HostQueue",
     "Identity",
+    "Level",
+    "LogLine",
     "Page",
     "RobotsFile",
     "Run",

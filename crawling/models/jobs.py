@@ -18,16 +18,26 @@ class CrawlJob(models.Model):
     visit_order = models.CharField(max_length=20, default="breadth_first")
     max_pages = models.PositiveIntegerField(null=True)
     max_depth = models.PositiveIntegerField(null=True)
+    max_bytes = models.BigIntegerField(null=True)
+    max_seconds = models.PositiveIntegerField(null=True)
     delay_seconds = models.FloatField()
     processes = models.PositiveSmallIntegerField(default=1)
     batch_size = models.PositiveSmallIntegerField()
     claim = models.JSONField(help_text="Max: units by resource class")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)
+    idempotency_key = models.CharField(
+        max_length=200, blank=True, default="", help_text="a program's name for its request, so that it may send it again"
+    )
 
     class Meta:
         ordering = ["-pk"]
         verbose_name = "crawl"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["created_by", "idempotency_key"], condition=~Q(idempotency_key=""), name="a_request_makes_one_crawl"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -33,12 +33,14 @@ class CrawlOrder(BaseModel):
     order: Literal["breadth_first"] = "breadth_first"
     max_pages: Count | None = None
     max_depth: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    max_bytes: Annotated[int, Field(ge=1, le=2**60)] | None = None
+    max_seconds: Count | None = None
     delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 1.0
     processes: Annotated[int, Field(ge=1, le=64)] = 1
     batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE)] = 100
     claim: dict[str, Units] = Field(default_factory=dict)
 
-    @field_validator("max_pages", "max_depth", "processes", "batch_size", "delay_seconds", mode="before")
+    @field_validator("max_pages", "max_depth", "max_bytes", "max_seconds", "processes", "batch_size", "delay_seconds", mode="before")
     @classmethod
     def _no_truth_values(cls, value: object) -> object:
         if isinstance(value, bool):

@@ -10,10 +10,12 @@ from django.db import IntegrityError, transaction
 
 from allocation.models import Pool
 from crawling.access import allowed_networks, identity
+from crawling.audit import note
 from crawling.errors import BadOrder, WrongState
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import count_seeds
 from crawling.frontier.sowing import Candidate, sow
+from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import read_address
@@ -24,7 +26,7 @@ from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
 
 
-def create_crawl(fields: Mapping[str, Any], *, user: User | None = None) -> CrawlJob:
+def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = "") -> CrawlJob:
     """Create a crawl from an order's fields. Raises BadOrder with a sentence for every field that is wrong; then nothing is made."""
     order, errors = read_order(fields)
     claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), _capacity(default_pool()))
@@ -35,18 +37,23 @@ def create_crawl(fields: Mapping[str, Any], *, user: User | None = None) -> Craw
         raise BadOrder(errors)
     try:
         with transaction.atomic():
-            return CrawlJob.objects.create(
+            crawl = CrawlJob.objects.create(
                 name=order.name,
                 seeds=order.seeds,
                 visit_order=order.order,
                 max_pages=order.max_pages,
                 max_depth=order.max_depth,
+                max_bytes=order.max_bytes,
+                max_seconds=order.max_seconds,
                 delay_seconds=order.delay_seconds,
                 processes=order.processes,
                 batch_size=order.batch_size,
                 claim=claim,
-                created_by=user,
+                created_by=by,
+                idempotency_key=idempotency_key,
             )
+            note(by, crawl, "created")
+            return crawl
     except IntegrityError as error:
         if "crawling_crawljob_name" not in str(error):
             raise
@@ -75,25 +82,27 @@ def _seed_errors(order: CrawlOrder) -> dict[str, str]:
     }
 
 
-def start_run(crawl: CrawlJob) -> Run:
+def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Start a run: its seeds stand in the frontier and its processes have asked for their first shifts.
 
     Raises WrongState if a run of this crawl has not ended yet.
     """
-    run = _new_run(crawl)
+    run = _new_run(crawl, by)
     enroll(run)
     ask_for_shifts(run)
     return run
 
 
 @transaction.atomic
-def _new_run(crawl: CrawlJob) -> Run:
+def _new_run(crawl: CrawlJob, by: User | None) -> Run:
     CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
         raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
     run = Run.objects.create(crawl=crawl, number=latest.number + 1 if latest else 1, reason="Asking the bank for a first shift.")
     RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
+    note(by, crawl, "started", {"run": (latest.number if latest else None, run.number)})
+    write(run.pk, f"Run {run.number} started by {by or 'the command line'}.")
     with locked_run(run.pk) as locked:
         seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
         count_seeds(run.pk, sow(locked, seeds, numbers=range(crawl.processes)))

@@ -6,9 +6,11 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from crawling.frontier.claiming import free_hosts, pages_left
+from crawling.frontier.claiming import free_hosts
+from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import give_back
+from crawling.logbook import write
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.services.bank import ask_for_shift, leave_bank
@@ -78,6 +80,7 @@ def _settle(run: Run) -> None:
     if new is None:
         return
     run.state, run.reason = new
+    write(run.pk, f"{run.state.capitalize()}. {run.reason}")
     if run.state in ENDED_STATES:
         run.finished_at = timezone.now()
     run.save(update_fields=["state", "reason", "finished_at"])
@@ -93,8 +96,8 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
         return None
     if not run.queues.filter(queued__gt=0).exists():
         return RunState.FINISHED, "Every URL in scope is done."
-    if pages_left(run) == 0:
-        return RunState.FINISHED, f"The limit of {run.crawl.max_pages} pages is reached; the frontier holds more."
+    if sentence := limit_reached(run):
+        return RunState.FINISHED, sentence
     return None
 
 

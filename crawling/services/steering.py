@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.models import User
+
+from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.frontier.locking import locked_run
+from crawling.logbook import write
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.services.bank import ask_for_shifts, cancel_waiting
@@ -14,40 +18,43 @@ ALLOWED_FROM = {
     RunState.QUEUED: {RunState.PAUSED, RunState.PAUSING},
     RunState.STOPPING: {RunState.QUEUED, RunState.RUNNING, RunState.PAUSING, RunState.PAUSED},
 }
+#: what an operator has done who asked for the state
+DONE = {RunState.PAUSING: "paused", RunState.QUEUED: "resumed", RunState.STOPPING: "stopped"}
 
 
-def pause(crawl: CrawlJob) -> Run:
+def pause(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Give back everything the crawl holds, after the fetches under way, and keep its frontier. Raises WrongState."""
-    return _wind_down(crawl, RunState.PAUSING, "Finishing the fetches under way before it pauses.")
+    return _wind_down(crawl, RunState.PAUSING, "Finishing the fetches under way before it pauses.", by)
 
 
-def stop(crawl: CrawlJob) -> Run:
+def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """End the run after the fetches under way; its pages are kept. Raises WrongState."""
-    return _wind_down(crawl, RunState.STOPPING, "Finishing the fetches under way before it stops.")
+    return _wind_down(crawl, RunState.STOPPING, "Finishing the fetches under way before it stops.", by)
 
 
-def resume(crawl: CrawlJob) -> Run:
+def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Go on where a paused run stood. Raises WrongState."""
-    run = _move(crawl, RunState.QUEUED, "Asking the bank for a shift.")
+    run = _move(crawl, RunState.QUEUED, "Asking the bank for a shift.", by)
     ask_for_shifts(run)
     return run
 
 
-def _wind_down(crawl: CrawlJob, to: RunState, reason: str) -> Run:
-    run = _move(crawl, to, reason)
+def _wind_down(crawl: CrawlJob, to: RunState, reason: str, by: User | None) -> Run:
+    run = _move(crawl, to, reason, by)
     cancel_waiting(run)
     return settle_run(run.pk)
 
 
-def _move(crawl: CrawlJob, to: RunState, reason: str) -> Run:
+def _move(crawl: CrawlJob, to: RunState, reason: str, by: User | None) -> Run:
     latest = crawl.runs.first()
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
         if run.state not in ALLOWED_FROM[to]:
-            wanted = {RunState.PAUSING: "paused", RunState.QUEUED: "resumed", RunState.STOPPING: "stopped"}[to]
             possible = " or ".join(sorted(ALLOWED_FROM[to]))
-            raise WrongState(f"{crawl.name} is {run.state} and cannot be {wanted}; only a {possible} crawl can.")
+            raise WrongState(f"{crawl.name} is {run.state} and cannot be {DONE[to]}; only a {possible} crawl can.")
+        note(by, crawl, DONE[to], {"state": (run.state, to)})
+        write(run.pk, f"{DONE[to].capitalize()} by {by or 'the command line'}.")
         run.state, run.reason = to, reason
         run.save(update_fields=["state", "reason"])
     return run

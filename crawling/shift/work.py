@@ -13,8 +13,8 @@ from django.conf import settings
 
 from crawling.access import allowed_networks, identity
 from crawling.fetchers.bandwidth import Bandwidth
-from crawling.frontier.claiming import pages_left
 from crawling.frontier.due import scope_hosts, seconds_until_due
+from crawling.frontier.limits import limit_reached
 from crawling.frontier.recording import Outcome, record_all
 from crawling.frontier.robots import keep_robots
 from crawling.models import Run, Shift
@@ -108,12 +108,14 @@ class ShiftWork:
     def _look(self) -> None:
         """Ask the slower questions: is it time to end, and would more toes help?"""
         now = self._looked_at = time.monotonic()
-        state = Run.objects.values_list("state", flat=True).get(pk=self._shift.process.run_id)
+        run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         age = now - self._began_at
         if self._lease.is_lost:
             self.stop("its lease was lost")
-        elif state not in WORKING_STATES:
-            self.stop(f"the run is {state}")
+        elif run.state not in WORKING_STATES:
+            self.stop(f"the run is {run.state}")
+        elif limit_reached(run):
+            self.stop("a limit is reached")
         elif age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS:
             self.stop("it has lasted as long as a shift may")
         elif age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait():
@@ -129,8 +131,6 @@ class ShiftWork:
         due_in = seconds_until_due(self._shift.process)
         if due_in is None or due_in > SOON_SECONDS:
             self.stop("nothing is due")
-        elif pages_left(self._shift.process.run) == 0:
-            self.stop("the page limit is reached")
 
     def _wind_down(self) -> None:
         """Let fetches under way come to an end, write them down, and give back everything else."""

@@ -42,6 +42,8 @@ class Command(BaseCommand):
         parser.add_argument("--order", help="order of visits: breadth_first")
         parser.add_argument("--max-pages", help="stop after so many pages")
         parser.add_argument("--max-depth", help="follow links so many steps from the seeds")
+        parser.add_argument("--max-bytes", help="stop after so many bytes of documents")
+        parser.add_argument("--max-seconds", help="stop so many seconds after the first fetch")
         parser.add_argument("--delay", dest="delay_seconds", help="seconds between two fetches from a host (default: 1)")
         parser.add_argument("--processes", help="crawl processes that share the hosts (default: 1)")
         parser.add_argument("--batch-size", help="URLs a host hands out at a time; 1 keeps the order exact (default: 100)")
@@ -105,7 +107,7 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
     fields = _read_file(options["file"]) if options["file"] else {}
     if seeds:
         fields["seeds"] = seeds
-    for name in ("name", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size"):
+    for name in ("name", "order", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", "processes", "batch_size"):
         if options[name] is not None:
             fields[name] = options[name]
     if options["claim"]:

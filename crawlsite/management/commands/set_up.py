@@ -15,6 +15,7 @@ from crawling.management.doors import plain_errors
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.services.creating import create_crawl, start_run
 from crawling.sizing import default_classes
+from crawlsite.roles import make_roles
 
 DEMO_ADDRESS = "127.0.0.1"
 #: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and the bank page says why
@@ -22,10 +23,11 @@ DEMO_SHARE = 0.6
 
 
 class Command(BaseCommand):
-    help = "Make the default pool, the first administrator and, if DEMO is on, two demo crawls; each only the first time."
+    help = "Make the roles, the default pool, the first administrator and, if DEMO is on, two demo crawls; each only the first time."
 
     def handle(self, **options: Any) -> None:
         with plain_errors():
+            make_roles()
             if not Pool.objects.exists():
                 create_pool(name="default", classes=default_classes(settings.WORKERS))
             self._first_administrator()

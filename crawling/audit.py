@@ -1,0 +1,35 @@
+"""Who did what: one row for every action, in Django's own log of administrators' actions, so that all stand in one list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
+from django.db import models
+
+#: who acts from the command line: an account that nobody can log in with
+COMMAND_LINE = "command-line"
+
+
+def note(by: User | None, thing: models.Model, action: str, changes: Mapping[str, tuple[Any, Any]] | None = None) -> None:
+    """Add a row: `by` (None: the command line) did `action` to `thing`; `changes` are from and to, by field."""
+    LogEntry.objects.create(
+        user=by or _command_line(),
+        content_type=ContentType.objects.get_for_model(thing),
+        object_id=str(thing.pk),
+        object_repr=str(thing)[:200],
+        action_flag=CHANGE,
+        change_message=json.dumps({"action": action, "changes": {name: list(pair) for name, pair in (changes or {}).items()}}, default=str),
+    )
+
+
+def _command_line() -> User:
+    user, is_new = User.objects.get_or_create(username=COMMAND_LINE, defaults={"is_active": False})
+    if is_new:
+        user.set_unusable_password()
+        user.save()
+    return user

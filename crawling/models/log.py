@@ -1,0 +1,31 @@
+"""What happened in a run, a line each, for operators to read. Written by `crawling.logbook` only."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from crawling.models.jobs import Run
+
+
+class Level(models.IntegerChoices):
+    """As Python's logging numbers them, so that `at least a warning` is a comparison."""
+
+    INFO = 20, "info"
+    WARNING = 30, "warning"
+    ERROR = 40, "error"
+
+
+class LogLine(models.Model):
+    """One line of a run's log; `url` where it is about one URL."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="log", db_index=False)
+    at = models.DateTimeField(auto_now_add=True)
+    level = models.PositiveSmallIntegerField(choices=Level.choices)
+    message = models.TextField()
+    url = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["run", "id"], name="log_of_a_run")]
+
+    def __str__(self) -> str:
+        return self.message

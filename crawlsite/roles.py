@@ -1,0 +1,36 @@
+"""The three roles, as groups with permissions: what a viewer sees, an operator does and an administrator sets up.
+
+Views and endpoints ask for permissions, never for roles, so that an installation may make groups of its own.
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Q
+
+#: sees everything but secrets
+VIEW = ("crawling.view_crawljob", "allocation.view_pool", "dnscache.view_dnsentry")
+#: makes and steers crawls
+OPERATE = ("crawling.add_crawljob", "crawling.change_crawljob", "crawling.delete_crawljob", "crawling.change_identity")
+#: sets limits, networks and users; in the admin site
+ADMINISTER = (
+    "allocation.change_pool",
+    "crawling.add_allowednetwork",
+    "crawling.change_allowednetwork",
+    "crawling.delete_allowednetwork",
+    "dnscache.delete_dnsentry",
+    "auth.add_user",
+    "auth.change_user",
+)
+ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPERATE + ADMINISTER}
+
+
+def make_roles() -> None:
+    """Make the groups that are missing and give each the permissions of its role; others that it was given stay."""
+    for name, permissions in ROLES.items():
+        group, _ = Group.objects.get_or_create(name=name)
+        wanted = Q()
+        for permission in permissions:
+            app, codename = permission.split(".")
+            wanted |= Q(content_type__app_label=app, codename=codename)
+        group.permissions.add(*Permission.objects.filter(wanted))

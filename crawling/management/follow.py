@@ -14,10 +14,10 @@ from crawling.selectors import CrawlView, crawl_view
 POLL_SECONDS = 0.5
 COLUMNS = (
     SpinnerColumn(),
-    TextColumn("{task.description}"),
+    TextColumn("{task.description}", markup=False),
     TextColumn("{task.fields[done]:,} done, {task.fields[left]:,} known and waiting, {task.fields[failed]:,} failed"),
     TimeElapsedColumn(),
-    TextColumn("{task.fields[why]}"),
+    TextColumn("{task.fields[why]}", markup=False),
 )
 
 

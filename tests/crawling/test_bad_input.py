@@ -137,3 +137,10 @@ class TestCommandLine:
     def test_without_seeds_nothing_happens(self, pool, loopback):
         with pytest.raises(CommandError, match="seeds: needs at least one entry"):
             call_command("crawl")
+
+    def test_brackets_and_colons_in_a_name_are_only_text(self, order, capsys):
+        start_run(create_crawl(order(SEED, name="[/x] [b] :cat:")))
+
+        call_command("crawl", "list")
+
+        assert "[/x] [b] :cat:" in capsys.readouterr().out

@@ -35,8 +35,9 @@ def printed(*words: str) -> str:
 def test_a_crawl_is_followed_to_its_end_and_summed_up(make_site, workers):
     site = make_site({"/": '<a href="/a">a</a>', "/a": ""})
 
-    lines = printed(f"{site.url}/", "--delay", "0", "--wait")
+    lines = printed(f"{site.url}/", "--delay", "0", "--wait", "--name", "[/brackets]")
 
+    assert "[/brackets] (crawl" in lines
     assert "finished. Every URL in scope is done." in lines
     assert "2 pages fetched" in lines
 

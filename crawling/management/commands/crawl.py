@@ -65,7 +65,7 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps([view.as_dict() for view in views], indent=2))
         elif views:
-            Console().print(crawl_table(views))
+            Console(markup=False, emoji=False).print(crawl_table(views))  # names are text, whatever brackets and colons they have
         else:
             self.stdout.write("No crawls yet. Make one: manage.py crawl https://example.org/ --max-pages 100 --wait")
 

@@ -79,7 +79,8 @@ class CrawlView:
 def find_crawl(name_or_id: str) -> CrawlJob:
     """The crawl of that name or number. Raises UnknownCrawl."""
     by_number = Q(pk=int(name_or_id)) if name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) < 19 else Q()
-    crawl = CrawlJob.objects.filter(Q(name=name_or_id) | by_number if by_number else Q(name=name_or_id)).order_by("pk").first()
+    by_name = Q(name=name_or_id.encode(errors="replace").decode())  # a terminal may hand over halves of characters; no name has them
+    crawl = CrawlJob.objects.filter(by_name | by_number if by_number else by_name).order_by("pk").first()
     if crawl is None:
         raise UnknownCrawl(f"There is no crawl {name_or_id!r}; `crawl list` shows those there are.")
     return crawl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
 from crawling.rules.addresses import BadUrl, read_address
@@ -13,9 +13,19 @@ from crawling.rules.addresses import BadUrl, read_address
 #: more belong into several crawls, which can then be paused, limited and compared apart
 MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
+MAX_NAME_LENGTH = 100
 
-Units = Annotated[int, Field(ge=0, le=2_000_000_000)]
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+def _no_truth_value(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "a truth value is no number")
+    return value
+
+
+#: JSON's true would otherwise count as 1
+NUMBER = BeforeValidator(_no_truth_value)
+Units = Annotated[int, Field(ge=0, le=2_000_000_000), NUMBER]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000), NUMBER]
 
 
 class CrawlOrder(BaseModel):
@@ -28,24 +38,24 @@ class CrawlOrder(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
     seeds: Annotated[list[str], Field(min_length=1, max_length=MAX_SEEDS)]
     order: Literal["breadth_first"] = "breadth_first"
     max_pages: Count | None = None
-    max_depth: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    max_bytes: Annotated[int, Field(ge=1, le=2**60)] | None = None
+    max_depth: Annotated[int, Field(ge=0, le=10_000), NUMBER] | None = None
+    max_bytes: Annotated[int, Field(ge=1, le=2**60), NUMBER] | None = None
     max_seconds: Count | None = None
-    delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 1.0
-    processes: Annotated[int, Field(ge=1, le=64)] = 1
-    batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE)] = 100
+    delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False), NUMBER] = 1.0
+    processes: Annotated[int, Field(ge=1, le=64), NUMBER] = 1
+    batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE), NUMBER] = 100
     claim: dict[str, Units] = Field(default_factory=dict)
 
-    @field_validator("max_pages", "max_depth", "max_bytes", "max_seconds", "processes", "batch_size", "delay_seconds", mode="before")
+    @field_validator("name")
     @classmethod
-    def _no_truth_values(cls, value: object) -> object:
-        if isinstance(value, bool):
-            raise PydanticCustomError("int_type", "a truth value is no number")
-        return value
+    def _not_a_number(cls, name: str) -> str:
+        if name.isascii() and name.isdigit():
+            raise ValueError("must not be a number: crawls have numbers besides, and `crawl stop 2` must mean one of them")
+        return name
 
     @field_validator("seeds")
     @classmethod

@@ -32,6 +32,8 @@ BAD = {
     "an unknown field": ({"colour": "blue"}, "colour", "not a field"),
     "an unknown order": ({"order": "sideways"}, "order", "must be 'breadth_first'"),
     "a truth value for a number": ({"max_pages": True}, "max_pages", "whole number"),
+    "a truth value for units": ({"claim": {"memory": True}}, "claim.memory", "whole number"),
+    "a number for a name": ({"name": "2"}, "name", "must not be a number"),
     "a number in words": ({"max_depth": "three"}, "max_depth", "whole number"),
 }
 
@@ -120,7 +122,10 @@ class TestCommandLine:
         with pytest.raises(CommandError, match="depth: is not a field of a crawl order"):
             call_command("crawl", "--file", str(file))
 
-    @pytest.mark.parametrize(("text", "sentence"), [("{", "is not JSON"), ("[1]", "must hold one JSON object"), (None, "No such file")])
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [("{", "is not JSON"), ("[" * 200_000, "nested too deep"), ("[1]", "must hold one JSON object"), (None, "No such file")],
+    )
     def test_an_order_file_that_cannot_be_read_is_refused(self, order, tmp_path, text, sentence):
         file = tmp_path / "order.json"
         if text is not None:
@@ -129,7 +134,9 @@ class TestCommandLine:
         with pytest.raises(CommandError, match=sentence):
             call_command("crawl", "--file", str(file))
 
-    @pytest.mark.parametrize("words", [["show", "nothing"], ["pause", "99999999999999999999"], ["stop"], ["resume", "a", "b"]])
+    @pytest.mark.parametrize(
+        "words", [["show", "nothing"], ["show", "\udcff"], ["pause", "99999999999999999999"], ["stop"], ["resume", "a", "b"]]
+    )
     def test_a_crawl_that_is_not_there_is_said_so(self, pool, words):
         with pytest.raises(CommandError, match=r"There is no crawl|wants one crawl"):
             call_command("crawl", *words)
@@ -144,3 +151,11 @@ class TestCommandLine:
         call_command("crawl", "list")
 
         assert "[/x] [b] :cat:" in capsys.readouterr().out
+
+    def test_a_long_host_gives_a_name_that_is_short_enough(self, order, identified):
+        host = ".".join(["a" * 60] * 4)
+
+        call_command("crawl", f"http://{host}/")
+        call_command("crawl", f"http://{host}/")
+
+        assert {len(name) for name in CrawlJob.objects.values_list("name", flat=True)} == {90, 92}

@@ -16,6 +16,7 @@ from crawling.management.follow import exit_status, follow
 from crawling.management.tables import crawl_lines, crawl_table
 from crawling.models import CrawlJob
 from crawling.rules.addresses import BadUrl, read_address
+from crawling.rules.orders import MAX_NAME_LENGTH
 from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
@@ -124,15 +125,17 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise CommandError(f"--file: {error.strerror}: {path}") from error
     except ValueError as error:
         raise CommandError(f"--file: {path} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise CommandError(f"--file: {path} is no order: it is nested too deep") from error
     if not isinstance(fields, dict):
         raise CommandError(f"--file: {path} must hold one JSON object with the fields of an order")
     return fields
 
 
 def _free_name(seeds: object) -> str:
-    """The first seed's host, with a number if a crawl has that name already."""
+    """The first seed's host, as far as a name goes, with a number if a crawl has that name already."""
     try:
-        host = read_address(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
+        host = read_address(str(seeds[0])).host_key[: MAX_NAME_LENGTH - 10] if isinstance(seeds, list) and seeds else "crawl"
     except BadUrl:
         host = "crawl"
     taken = set(CrawlJob.objects.filter(name__startswith=host).values_list("name", flat=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from uuid import uuid4
 
-from allocation.errors import AllocationError, AlreadyStarted, AlreadyWaiting, ProcessFinished
+from allocation.errors import AllocationError, AlreadyStarted, AlreadyWaiting, BankBusy, ProcessFinished
 from allocation.models import Pool, Process, Request, RequestKind, RequestState
 from allocation.services import cancel_request, finish_process, register_process, request_resources
 from crawling.errors import NoPool
@@ -39,6 +39,8 @@ def enroll(run: Run) -> None:
         known = Process.objects.filter(run_ref=reference, pool=pool).first()
         try:
             row = known or register_process(pool=pool.pk, label=_label(process), run_ref=reference, maximum=run.crawl.claim)
+        except BankBusy:
+            return  # the keeper enrolls it later
         except AllocationError as error:
             Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(
                 state=RunState.FAILED, reason=f"The bank refused the claim: {error}"
@@ -69,8 +71,8 @@ def ask_for_shift(process: RunProcess) -> None:
         request_resources(
             process=process.bank_process_id, amounts=start_amounts(run.crawl.claim), request_id=uuid4(), kind=RequestKind.START
         )
-    except (AlreadyWaiting, AlreadyStarted, ProcessFinished):
-        return  # another was faster; what it asked for is what is wanted
+    except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
+        return  # another was faster, and asked for what is wanted; a bank that is busy is asked again by the keeper
     if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
         cancel_waiting(run)  # paused or stopped between the look and the request
 

@@ -8,7 +8,7 @@ from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.frontier.locking import locked_run
 from crawling.logbook import write
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Run, Shift
 from crawling.models.jobs import RunState
 from crawling.services.bank import ask_for_shifts, cancel_waiting
 from crawling.services.shifts import settle_run
@@ -55,6 +55,8 @@ def _move(crawl: CrawlJob, to: RunState, reason: str, by: User | None) -> Run:
             raise WrongState(f"{crawl.name} is {run.state} and cannot be {DONE[to]}; only a {possible} crawl can.")
         note(by, crawl, DONE[to], {"state": (run.state, to)})
         write(run.pk, f"{DONE[to].capitalize()} by {by or 'the command line'}.")
+        if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
+            to, reason = RunState.RUNNING, "Fetching."  # it was about to pause, and its shift may not even have noticed
         run.state, run.reason = to, reason
         run.save(update_fields=["state", "reason"])
     return run

@@ -11,6 +11,7 @@ from rq.job import JobStatus
 
 from allocation.models import Outbox, Process
 from allocation.services import finish_process, reap_expired, take_lease
+from allocation.services import transaction as bank_transactions
 from crawling.keeper import messages
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership, is_somebody_leading
@@ -19,6 +20,9 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.services import bank, creating
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
+from tests.races.conftest import rival, row_held
+
+__all__ = ["rival"]
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -132,6 +136,27 @@ def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, mo
     start_what_is_due()
 
     assert holder(run).holding
+
+
+@pytest.mark.parametrize("step", ["enroll", "ask_for_shifts"])
+def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_keeper(order, queue, monkeypatch, rival, step):
+    monkeypatch.setitem(bank_transactions.LIMITS, "lock_timeout", "20ms")
+    crawl = create_crawl(order(SEED))
+    with monkeypatch.context() as patch:
+        patch.setattr(creating, step, lambda run: call_while_busy(rival, getattr(bank, step), run))
+        run = start_run(crawl)
+    run.refresh_from_db()
+    assert (run.state, Process.objects.filter(holding=True).exists()) == ("queued", False)
+
+    settle_what_was_left()
+    start_what_is_due()
+
+    assert holder(run).holding
+
+
+def call_while_busy(rival, step, run: Run) -> None:
+    with row_held(rival, "allocation_pool", bank.default_pool().pk):
+        step(run)
 
 
 def test_enrolling_again_after_a_crash_registers_nobody_twice(run):

@@ -12,8 +12,10 @@ from types import FrameType
 from typing import Any
 
 from django.db import DatabaseError, connections
+from redis.client import Pipeline
 from rq import Queue, Worker
 from rq.job import Job
+from rq.worker_registration import register
 
 from crawling.services.losses import shift_was_lost
 
@@ -37,6 +39,11 @@ class ShiftWorker(Worker):
         if self.horse_pid:
             with suppress(ProcessLookupError):  # it may have ended by itself just now
                 os.kill(self.horse_pid, signal.SIGTERM)
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
+        """Redis may have lost everything, and with it who is there; so each sign of life says that again."""
+        super().heartbeat(timeout, pipeline)
+        register(self, pipeline)
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """The horse must not outlive a parent that was killed: it is told to wind down then, too."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 
-import django_rq
 from django.db import connection
 from django.db.models import Exists, OuterRef
-from rq import Worker
 
 from allocation.errors import AllocationError
 from allocation.models import Process, ProcessState
 from allocation.services import set_capacity
 from crawling.frontier.claiming import FREE_AT
-from crawling.keeper.messages import QUEUE
+from crawling.keeper.messages import live_workers
 from crawling.models import Run, RunProcess, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.services.bank import SOON_SECONDS, ask_for_shift, default_pool, enroll, leave_bank
@@ -60,7 +58,7 @@ def settle_what_was_left() -> None:
 def count_workers() -> None:
     """Let the `worker` class have as many units as there are workers, so that a grant always finds one."""
     pool = default_pool()
-    workers = Worker.count(queue=django_rq.get_queue(QUEUE))
+    workers = live_workers()
     units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True))
     if not workers or units.get("worker") in (None, workers):
         return

@@ -8,9 +8,10 @@ from datetime import timedelta
 import django_rq
 from django.db.models import F
 from django.utils import timezone
-from rq import Queue
+from rq import Queue, Worker
 from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
+from rq.worker_registration import clean_worker_registry
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
@@ -21,6 +22,13 @@ QUEUE = "shifts"
 #: a start that nobody took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
 JOB_TIMEOUT_SECONDS = 15 * 60
+
+
+def live_workers() -> int:
+    """How many workers there are for shifts. One that was killed counts until its entry in Redis expires: two minutes."""
+    queue = django_rq.get_queue(QUEUE)
+    clean_worker_registry(queue)  # RQ itself does it every ten minutes
+    return int(Worker.count(queue=queue))
 
 
 def deliver() -> int:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import django_rq
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
 from redis.exceptions import RedisError
-from rq import Worker
 
 from allocation.errors import AllocationError
 from crawling.errors import CrawlError
-from crawling.keeper.messages import QUEUE
+from crawling.keeper.messages import live_workers
 
 
 @contextmanager
@@ -36,5 +34,5 @@ def plain_errors() -> Iterator[None]:
 
 def require_worker() -> None:
     """Raise CommandError if nobody would do the work."""
-    if not Worker.count(queue=django_rq.get_queue(QUEUE)):
+    if not live_workers():
         raise CommandError("No worker is running, so the crawl would never begin; start everything with `make run`.")

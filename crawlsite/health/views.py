@@ -9,10 +9,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
-from rq import Worker
 
 from crawling.keeper.leader import is_somebody_leading
-from crawling.keeper.messages import QUEUE
+from crawling.keeper.messages import QUEUE, live_workers
 
 OK = "ok"
 
@@ -54,7 +53,7 @@ def _redis() -> str:
 
 
 def _workers() -> str:
-    count = Worker.count(queue=django_rq.get_queue(QUEUE))
+    count = live_workers()
     return f"{count} for crawls" if count else "none: no crawl goes on"
 
 

@@ -15,11 +15,12 @@ from allocation.services import transaction as bank_transactions
 from crawling.keeper import messages
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership, is_somebody_leading
-from crawling.keeper.messages import QUEUE, deliver, enqueue_shift, resend
+from crawling.keeper.messages import QUEUE, deliver, enqueue_shift, live_workers, resend
 from crawling.models import Run, RunProcess, Shift
 from crawling.services import bank, creating
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
+from crawling.worker import ShiftWorker
 from tests.races.conftest import rival, row_held
 
 __all__ = ["rival"]
@@ -221,6 +222,30 @@ def test_the_worker_class_has_as_many_units_as_there_are_workers(pool, queue):
     assert pool.capacity[0] == 3
     for worker in workers:
         worker.register_death()
+
+
+def test_a_worker_that_was_killed_counts_no_longer_than_its_entry_lasts(pool, queue):
+    killed, other = Worker([queue]), Worker([queue])
+    for worker in (killed, other):
+        worker.register_birth()
+    queue.connection.delete(killed.key)  # as Redis does when no sign of life came for two minutes
+
+    count_workers()
+
+    pool.refresh_from_db()
+    assert pool.capacity[0] == 1
+    other.register_death()
+
+
+def test_a_worker_whose_redis_lost_everything_is_counted_again_after_its_next_sign_of_life(queue):
+    worker = ShiftWorker([queue])
+    worker.register_birth()
+    queue.connection.flushdb()
+
+    worker.heartbeat()
+
+    assert live_workers() == 1
+    worker.register_death()
 
 
 def test_with_no_worker_alive_the_class_keeps_its_units(pool, queue):

@@ -35,13 +35,18 @@ MOST_SITES = 256
 IDLE_PER_SITE = 2
 #: a server that sends a little every few seconds, be it headers or body, must not hold a thread for ever
 MAX_ANSWER_SECONDS = 60.0
+#: nor one that sends without end what never becomes a body: answers of status 100, trailers, empty blocks of gzip
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 
 class _Incoming(io.RawIOBase):
-    """What a server sends, as long as waiting for it takes no more than `seconds` in all; what we do in between is not its fault."""
+    """What a server sends, as long as it is no more than `most` bytes and waiting for it takes no more than `seconds` in all.
 
-    def __init__(self, source: io.RawIOBase, seconds: float) -> None:
-        self._source, self._seconds, self._waited = source, seconds, 0.0
+    What we do in between is not the server's fault.
+    """
+
+    def __init__(self, source: io.RawIOBase, seconds: float, most: int) -> None:
+        self._source, self._seconds, self._waited, self._left = source, seconds, 0.0, most
         self.has_begun = self.has_ended = False
 
     def readable(self) -> bool:
@@ -50,9 +55,12 @@ class _Incoming(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         if self._waited > self._seconds:
             raise TimeoutError(f"the whole answer took longer than {self._seconds:g} s")
+        if self._left < 0:
+            raise OSError("the answer goes on without end")
         asked_at = time.monotonic()
         count = self._source.readinto(buffer)
         self._waited += time.monotonic() - asked_at
+        self._left -= count or 0
         self.has_begun, self.has_ended = self.has_begun or bool(count), not count
         return count
 
@@ -64,14 +72,14 @@ class _Incoming(io.RawIOBase):
 class _PinnedConnection(HTTPConnection):
     """`host` is the name; the socket goes to `pinned_address`."""
 
-    def __init__(self, *args: Any, pinned_address: str, answer_seconds: float, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, pinned_address: str, answer_seconds: float, answer_bytes: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._pinned_address, self._answer_seconds = pinned_address, answer_seconds
+        self._pinned_address, self._limits = pinned_address, (answer_seconds, answer_bytes)
         self._repeat: Callable[[], None] | None = None
 
     def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
         response = HTTPResponse(sock, *args, **kwargs)
-        self._incoming = _Incoming(response.fp.detach(), self._answer_seconds)
+        self._incoming = _Incoming(response.fp.detach(), *self._limits)
         response.fp = io.BufferedReader(self._incoming)
         return response
 
@@ -126,8 +134,8 @@ class _PinnedRequest(PreparedRequest):
 class _PinnedAdapter(HTTPAdapter):
     """Connections kept by scheme, name, port and address: a site that moves gets a new one."""
 
-    def __init__(self, trust: ssl.SSLContext, answer_seconds: float) -> None:
-        self._trust, self._answer_seconds = trust, answer_seconds
+    def __init__(self, trust: ssl.SSLContext, **limits: float) -> None:
+        self._trust, self._limits = trust, limits
         super().__init__(pool_connections=MOST_SITES, pool_maxsize=IDLE_PER_SITE)
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:
@@ -149,7 +157,7 @@ class _PinnedAdapter(HTTPAdapter):
             "maxsize": IDLE_PER_SITE,
             "ssl_context": self._trust,
         }
-        context |= {"pinned_address": request.address, "answer_seconds": self._answer_seconds}
+        context |= {"pinned_address": request.address, **self._limits}
         pool: HTTPConnectionPool = self.poolmanager.connection_from_pool_key(key, context)
         return pool
 
@@ -160,15 +168,18 @@ class _PinnedAdapter(HTTPAdapter):
 class PinnedSession(requests.Session):
     """A session for `get_pinned` only; shared by any number of threads. Knows neither cookies, proxies nor .netrc.
 
-    `authorities` is a file of certificates to trust instead of certifi's; `answer_seconds` is the longest to wait for one whole answer.
+    `authorities` is a file of certificates to trust instead of certifi's; `answer_seconds` is the longest to wait for one whole
+    answer, `answer_bytes` the most to read of it, headers and compression included.
     """
 
-    def __init__(self, *, authorities: str | None = None, answer_seconds: float = MAX_ANSWER_SECONDS) -> None:
+    def __init__(
+        self, *, authorities: str | None = None, answer_seconds: float = MAX_ANSWER_SECONDS, answer_bytes: int = MAX_ANSWER_BYTES
+    ) -> None:
         super().__init__()
         self.trust_env = False
         self.adapters.clear()
-        adapter = _PinnedAdapter(ssl.create_default_context(cafile=authorities or certifi.where()), answer_seconds)
-        self._pinned = adapter
+        trust = ssl.create_default_context(cafile=authorities or certifi.where())
+        self._pinned = adapter = _PinnedAdapter(trust, answer_seconds=answer_seconds, answer_bytes=answer_bytes)
         self.mount("http://", adapter)
         self.mount("https://", adapter)
 

@@ -11,8 +11,12 @@ from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched, fetch
 from crawling.frontier.seen import Seen
 from crawling.rules.addresses import Address
+from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
 from crawling.rules.vetting import Allowed
+
+#: what an answer may have beside its document: headers, the marks between chunks
+WRAPPING_BYTES = 1024 * 1024
 
 
 @dataclass
@@ -32,8 +36,11 @@ class Kit:
     forbidden: frozenset[tuple[str, int]]
     keep_robots: Callable[[str, int, bytes], None]
     seen: Seen = field(default_factory=Seen)
-    session: PinnedSession = field(default_factory=PinnedSession)
+    session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.session = PinnedSession(answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES)
 
     def get(self, address: Address, dial: str, max_bytes: int | None = None) -> Fetched:
         """Fetch from a vetted address, within the shift's bandwidth."""

@@ -52,6 +52,24 @@ ENDINGS = {
 }
 
 
+ENDLESS = {
+    "of answers before the answer": (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
+    "of trailers": (OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n" * 4000),
+    "of gzip that holds nothing": (OK + b"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08" + bytes(7), b"\x00\x00\x00\xff\xff" * 4000),
+    "of a name in gzip": (OK + b"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08" + bytes(6), b"x" * 20_000),
+}
+
+
+@pytest.mark.parametrize("stream", ENDLESS)
+def test_an_endless_stream_that_never_becomes_a_body_is_broken_off(stream):
+    start, more = ENDLESS[stream]
+    with serve_raw(say(start, *[more] * 2000)) as (url, _), PinnedSession(answer_bytes=1_000_000) as session:
+        fetched = get(url, session=session)
+
+    assert (fetched.status, fetched.body) == (FetchStatus.BROKEN_ANSWER, b"")
+    assert "goes on without end" in fetched.error
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_an_answer_that_breaks_off_or_is_none_is_a_broken_answer(ending):
     with serve_raw(ENDINGS[ending]) as (url, _):

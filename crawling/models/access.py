@@ -12,7 +12,8 @@ from django.db.models import F, Q
 
 #: RFC 9309, section 2.2.1: the product token is what robots.txt names
 PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]{1,64}")
-CONTACT = re.compile(r"(https?://|mailto:)\S{3,200}")
+#: visible ASCII: it becomes part of a header
+CONTACT = re.compile(r"(https?://|mailto:)[!-~]{3,200}")
 
 
 class Identity(models.Model):

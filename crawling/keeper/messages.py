@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import timedelta
 
 import django_rq
+from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 from rq import Queue, Worker
@@ -16,12 +17,14 @@ from rq.worker_registration import clean_worker_registry
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.services.losses import shift_was_reaped
+from crawling.services.shifts import LONGEST_SLICES
 
 RUN_SHIFT = "crawling.jobs.run_shift"
 QUEUE = "shifts"
 #: a start that nobody took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
-JOB_TIMEOUT_SECONDS = 15 * 60
+#: RQ kills a job that goes on for so long after its shift should have ended
+GRACE_SECONDS = 5 * 60
 
 
 def live_workers() -> int:
@@ -67,7 +70,8 @@ def enqueue_shift(process: int, epoch: int, *, leave: Collection[JobStatus] = (J
 
 
 def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
-    queue.enqueue_call(RUN_SHIFT, args=(process, epoch), job_id=job_id, unique=True, timeout=JOB_TIMEOUT_SECONDS)
+    timeout = int(LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS) + GRACE_SECONDS
+    queue.enqueue_call(RUN_SHIFT, args=(process, epoch), job_id=job_id, unique=True, timeout=timeout)
 
 
 def resend() -> None:

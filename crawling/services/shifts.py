@@ -15,6 +15,9 @@ from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.services.bank import ask_for_shift, leave_bank
 
+#: a shift ends after so many slices even if nobody waits
+LONGEST_SLICES = 10
+
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
     """Open the shift of an epoch whose lease was taken. None: the run does not want one, or this epoch had one already.

@@ -21,7 +21,7 @@ from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.scope import Scope
-from crawling.services.shifts import end_shift
+from crawling.services.shifts import LONGEST_SLICES, end_shift
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
 from crawling.shift.toes import ToePool
@@ -34,8 +34,6 @@ WRITE_AFTER_SECONDS = 0.25
 WAIT_SECONDS = 0.02
 #: how often the slower questions are asked
 LOOK_SECONDS = 1.0
-#: a shift ends after so many slices even if nobody waits
-LONGEST_SLICES = 10
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
 KIB, MIB = 1024, 1024 * 1024

@@ -54,6 +54,14 @@ def test_a_granted_start_becomes_one_job(run, queue):
     assert not Outbox.objects.filter(sent_at=None).exists()
 
 
+def test_a_job_may_last_as_long_as_the_longest_shift(run, queue, settings):
+    settings.CRAWL_SLICE_SECONDS = 600
+
+    deliver()
+
+    assert queue.jobs[0].timeout > 10 * 600
+
+
 def test_a_message_whose_delivery_failed_stays_to_be_delivered(run, queue, monkeypatch):
     def fail(process, epoch):
         raise ConnectionError

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0001_tables"),
+        ("crawling", "0002_limits_and_log"),
     ]
 
     operations = [

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from crawling import views
+from crawling.views import crawls
 
 app_name = "crawling"
-urlpatterns = [path("", views.crawls, name="crawls")]
+urlpatterns = [path("", crawls.crawls, name="crawls")]

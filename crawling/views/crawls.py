@@ -1,4 +1,4 @@
-"""The crawl pages: look, for now; the dashboard that steers comes on top of this."""
+"""The list of crawls."""
 
 from __future__ import annotations
 

@@ -55,6 +55,7 @@ MIDDLEWARE = [
     "crawlsite.loopback.PlainLoopback",  # outermost: it sees the cookies that all others set
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.http.ConditionalGetMiddleware",  # a live page that has not changed is answered 304
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
+from crawling.audit import note
 from crawling.models import AllowedNetwork, Identity
 from crawling.rules.vetting import Allowed
 
@@ -16,11 +18,13 @@ def identity() -> Identity:
 
 
 @transaction.atomic
-def set_identity(product_token: str, contact_url: str) -> Identity:
+def set_identity(product_token: str, contact_url: str, *, by: User | None = None) -> Identity:
     """Say who crawls. Raises ValidationError with a message by field."""
+    before = identity()
     row = Identity(pk=1, product_token=product_token, contact_url=contact_url)
     row.clean_fields()
     row.save()
+    note(by, row, "changed", {"user_agent": (before.user_agent, row.user_agent)})
     return row
 
 

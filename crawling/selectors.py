@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -97,16 +97,17 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
     return crawl_views([crawl])[0]
 
 
-def crawl_views(crawls: Sequence[CrawlJob]) -> list[CrawlView]:
-    """Views in the order given."""
+def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, Why] | None = None) -> list[CrawlView]:
+    """Views in the order given. `idle`: what `why_idle` has said already of all their runs at work."""
     latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
     runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
     counts = _counts([run.pk for run in runs.values()])
-    idle = why_idle([run for run in runs.values() if run.state in WORKING_STATES])
+    if idle is None:
+        idle = why_idle([run for run in runs.values() if run.state in WORKING_STATES])
     return [_view(crawl, runs.get(crawl.pk), counts, idle) for crawl in crawls]
 
 
-def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: dict[int, Why]) -> CrawlView:
+def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: Mapping[int, Why]) -> CrawlView:
     if run is None:
         state, reason = "draft", "Not started yet."
     else:

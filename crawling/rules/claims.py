@@ -10,6 +10,25 @@ USUAL_CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64,
 GROWING = frozenset({"fetch_slots", "dns_slots"})
 #: without one of each there is no shift
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
+#: what an operator may choose from instead of numbers: units by class; None: half of the pool
+PRESETS: dict[str, dict[str, int | None]] = {
+    "gentle": {"worker": 1, "fetch_slots": 2, "bandwidth": 2_048, "memory": 16, "dns_slots": 2},
+    "normal": {**USUAL_CLAIM},
+    "fast": {"worker": 1, "fetch_slots": None, "bandwidth": None, "memory": None, "dns_slots": None},
+}
+
+
+def preset_claims(capacity: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Return Max for every class of the pool by preset. None asks for more than there is, and fast never for less than normal.
+
+    Half of the pool at most (normal may be more in a tiny one), so that two fast crawls can still work at the same time.
+    """
+    return {name: {key: _share(key, preset, units) for key, units in capacity.items()} for name, preset in PRESETS.items()}
+
+
+def _share(key: str, preset: Mapping[str, int | None], capacity: int) -> int:
+    units = preset.get(key, 0)
+    return min(capacity, max(USUAL_CLAIM[key], capacity // 2) if units is None else units)
 
 
 def complete_claim(wanted: Mapping[str, int], capacity: Mapping[str, int]) -> tuple[dict[str, int], dict[str, str]]:

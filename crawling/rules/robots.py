@@ -9,6 +9,8 @@ from protego import Protego
 
 #: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
 MAX_ROBOTS_BYTES = 500 * 1024
+#: each costs another reading of the file
+MOST_LINES_TRIED = 100
 BYTE_ORDER_MARK = "\ufeff"
 AGENT_LINE = re.compile(r"(\s*user[- ]?agent\s*[:\s]\s*)([^#]*)", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
@@ -45,6 +47,20 @@ def read_robots(status: int, body: bytes, token: str) -> Robots:
     if 400 <= status < 500:
         return Robots(None, token)
     return Robots(None, token, unavailable=status)
+
+
+def forbidding_line(body: bytes, token: str, url: str) -> str:
+    """The line that keeps us from a URL; "" if none does, or only one far down in a long file.
+
+    A URL is forbidden if and only if one Disallow line would forbid it with all other such lines gone.
+    """
+    lines = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace").splitlines()
+    refusing = [number for number, line in enumerate(lines) if line.strip().lower().startswith("disallow")]
+    for one in refusing[:MOST_LINES_TRIED]:
+        left = [line if number == one or number not in refusing else "Disallow:" for number, line in enumerate(lines)]
+        if not read_robots(200, "\n".join(left).encode(), token).allows(url):
+            return lines[one].strip()
+    return ""
 
 
 def _exact(line: str, token: str) -> str:

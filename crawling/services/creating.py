@@ -18,9 +18,9 @@ from crawling.frontier.sowing import Candidate, sow
 from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
-from crawling.rules.addresses import read_address
+from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.claims import complete_claim
-from crawling.rules.orders import CrawlOrder, read_claim, read_order
+from crawling.rules.orders import MAX_NAME_LENGTH, CrawlOrder, read_claim, read_order
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
@@ -29,10 +29,10 @@ from dnscache.names import read_host
 def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = "") -> CrawlJob:
     """Create a crawl from an order's fields. Raises BadOrder with a sentence for every field that is wrong; then nothing is made."""
     order, errors = read_order(fields)
-    claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), _capacity(default_pool()))
+    claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool()))
     errors |= claim_errors
     if order:
-        errors |= _seed_errors(order)
+        errors |= seed_errors(order)
     if errors or not order:
         raise BadOrder(errors)
     try:
@@ -60,11 +60,28 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
         raise BadOrder({"name": f"there is a crawl named {order.name!r} already; choose another name"}) from error
 
 
-def _capacity(pool: Pool) -> dict[str, int]:
+def free_name(wanted: str) -> str:
+    """The name itself, or with the first number that makes it free."""
+    wanted = wanted[:90].strip() or "crawl"
+    taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
+    return next(name for number in range(1, len(taken) + 2) if (name := wanted if number == 1 else f"{wanted} {number}") not in taken)
+
+
+def name_for(seeds: object) -> str:
+    """A free name for a crawl that was given none: the first seed's host."""
+    try:
+        host = read_address(str(seeds[0])).host_key[: MAX_NAME_LENGTH - 10] if isinstance(seeds, list) and seeds else "crawl"
+    except BadUrl:
+        host = "crawl"
+    return free_name(host)
+
+
+def capacity_of(pool: Pool) -> dict[str, int]:
+    """Units that exist, by class."""
     return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True))
 
 
-def _seed_errors(order: CrawlOrder) -> dict[str, str]:
+def seed_errors(order: CrawlOrder) -> dict[str, str]:
     """A name that can never be resolved is told now; a real site is not crawled by somebody who cannot be reached."""
     allowed = allowed_networks()
     of_our_own = True
@@ -78,7 +95,7 @@ def _seed_errors(order: CrawlOrder) -> dict[str, str]:
         return {}
     return {
         "seeds": "before the first crawl of a real site say who you are, so that its owner can reach you: "
-        "python manage.py identify PRODUCT CONTACT-URL, or the identity page of the admin site"
+        "on the page for a new crawl, with python manage.py identify PRODUCT CONTACT-URL, or in the admin site under Identity"
     }
 
 

@@ -9,7 +9,7 @@ from crawling.errors import WrongState
 from crawling.frontier.locking import locked_run
 from crawling.logbook import write
 from crawling.models import CrawlJob, Run, Shift
-from crawling.models.jobs import RunState
+from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.services.bank import ask_for_shifts, cancel_waiting
 from crawling.services.shifts import settle_run
 
@@ -20,6 +20,16 @@ ALLOWED_FROM = {
 }
 #: what an operator has done who asked for the state
 DONE = {RunState.PAUSING: "paused", RunState.QUEUED: "resumed", RunState.STOPPING: "stopped"}
+#: the word for each on a button
+VERBS = {RunState.PAUSING: "pause", RunState.QUEUED: "resume", RunState.STOPPING: "stop"}
+
+
+def possible(state: str) -> list[str]:
+    """What may be done in a state as pages show it: of start, pause, resume and stop."""
+    stored = RunState.QUEUED if state == "waiting" else state
+    if stored == "draft" or stored in ENDED_STATES:
+        return ["start"]
+    return [verb for to, verb in VERBS.items() if stored in ALLOWED_FROM[to]]
 
 
 def pause(crawl: CrawlJob, *, by: User | None = None) -> Run:

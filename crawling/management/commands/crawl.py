@@ -15,11 +15,9 @@ from crawling.management.doors import plain_errors, require_worker
 from crawling.management.follow import exit_status, follow
 from crawling.management.tables import crawl_lines, crawl_table
 from crawling.models import CrawlJob
-from crawling.rules.addresses import BadUrl, read_address
-from crawling.rules.orders import MAX_NAME_LENGTH
 from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
 from crawling.services import steering
-from crawling.services.creating import create_crawl, start_run
+from crawling.services.creating import create_crawl, name_for, start_run
 
 VERBS = {"pause": steering.pause, "resume": steering.resume, "stop": steering.stop}
 EPILOG = """examples:
@@ -114,7 +112,7 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
     if options["claim"]:
         fields["claim"] = dict(entry.partition("=")[::2] for entry in options["claim"])
     fields.setdefault("seeds", [])
-    fields.setdefault("name", _free_name(fields["seeds"]))
+    fields.setdefault("name", name_for(fields["seeds"]))
     return fields
 
 
@@ -130,13 +128,3 @@ def _read_file(path: Path) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise CommandError(f"--file: {path} must hold one JSON object with the fields of an order")
     return fields
-
-
-def _free_name(seeds: object) -> str:
-    """The first seed's host, as far as a name goes, with a number if a crawl has that name already."""
-    try:
-        host = read_address(str(seeds[0])).host_key[: MAX_NAME_LENGTH - 10] if isinstance(seeds, list) and seeds else "crawl"
-    except BadUrl:
-        host = "crawl"
-    taken = set(CrawlJob.objects.filter(name__startswith=host).values_list("name", flat=True))
-    return next(name for number in range(1, len(taken) + 2) if (name := host if number == 1 else f"{host} {number}") not in taken)

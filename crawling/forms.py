@@ -1,0 +1,166 @@
+"""The form for a new crawl. It keeps what was typed and words the questions; what is right is settled by `create_crawl`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.text import capfirst
+
+from crawling.models import CrawlJob
+from crawling.rules.claims import preset_claims
+from crawling.rules.orders import MAX_SEEDS
+from crawling.services.creating import free_name, name_for
+
+MIB = 1024 * 1024
+#: MAX_SEEDS addresses of ordinary length
+MAX_FILE_BYTES = MIB
+#: an order's field -> the form's, where they differ: people think in other units than programs
+FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes"}
+NUMBERS = ("max_pages", "max_depth", "delay_seconds", "processes", "batch_size")
+CLAIM = "claim_"
+
+
+def _number(label: str, help_text: str, *, initial: str = "", mode: str = "numeric") -> forms.CharField:
+    """A number is checked as text by the order, which says what is wrong with it; a browser would throw the text away."""
+    widget = forms.TextInput(attrs={"inputmode": mode, "autocomplete": "off"})
+    return forms.CharField(label=label, help_text=help_text, initial=initial, required=False, max_length=40, widget=widget)
+
+
+class CrawlForm(forms.Form):
+    """Questions about a crawl, in an operator's words and units."""
+
+    seeds = forms.CharField(
+        label="Start at these addresses",
+        required=False,
+        help_text=f"One URL a line, written whole, like https://example.org/; at most {MAX_SEEDS:,}. Lines that begin with # are left out.",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "autocapitalize": "off"}),
+    )
+    seeds_file = forms.FileField(
+        label="…or add them from a text file",
+        required=False,
+        allow_empty_file=True,
+        help_text="One URL a line, at most 1 MB.",
+        widget=forms.FileInput(attrs={"accept": ".txt,.csv,text/plain"}),
+    )
+    name = forms.CharField(label="Name", required=False, help_text="Left empty, it is named after the first address's host.")
+    product_token = forms.CharField(
+        label="Product token",
+        required=False,
+        initial="crawlsite",
+        help_text="Letters, - and _ only: what site owners write into robots.txt.",
+    )
+    contact_url = forms.CharField(
+        label="Contact", required=False, help_text="A page about your crawls (https://…) or a mailbox (mailto:…); every request carries it."
+    )
+    order = forms.ChoiceField(label="Order of visits", choices=[("breadth_first", "Breadth first: near the start before far from it")])
+    max_pages = _number("Pages", "Empty: no limit.")
+    max_depth = _number("Depth", "Links away from the start; 0 fetches the start only.")
+    max_megabytes = _number("Megabytes", "Of documents, together.", mode="decimal")
+    max_minutes = _number("Minutes", "From the first fetch on.", mode="decimal")
+    delay_seconds = _number(
+        "Seconds between two fetches from a host", "A site whose robots.txt asks for more gets more.", initial="1", mode="decimal"
+    )
+    processes = _number("Parallel workers", "They share the hosts out among them; more than one gains nothing on one host.", initial="1")
+    preset = forms.ChoiceField(label="Claim by", initial="normal", widget=forms.RadioSelect)
+    batch_size = _number("URLs a host hands out at a time", "1 keeps the order of visits exact; more is faster.", initial="100")
+
+    def __init__(self, *args: Any, capacity: Mapping[str, int], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.capacity, self.presets = capacity, preset_claims(capacity)
+        preset = self.fields["preset"]
+        assert isinstance(preset, forms.ChoiceField)
+        preset.choices = [(name, f"{name}: {_in_words(claim)}") for name, claim in self.presets.items()]
+        for key, units in capacity.items():
+            sizes = ", ".join(f"{name} {claim[key]:,}" for name, claim in self.presets.items())
+            self.fields[f"{CLAIM}{key}"] = _number(f"Max {key}", f"Empty: {sizes}; the pool has {units:,}.")
+
+    def clean_seeds_file(self) -> list[str]:
+        """The file's lines."""
+        file: UploadedFile | None = self.cleaned_data.get("seeds_file")
+        if file is None:
+            return []
+        if (file.size or 0) > MAX_FILE_BYTES:
+            raise forms.ValidationError("This file is larger than 1 MB; split it over several crawls.")
+        try:
+            return _lines(file.read().decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise forms.ValidationError("This file is not text in UTF-8; save it as plain text, one URL a line.") from error
+
+    def all_seeds(self) -> list[str]:
+        """From the box and the file, in this order."""
+        return [*_lines(self.cleaned_data.get("seeds", "")), *self.cleaned_data.get("seeds_file", [])]
+
+    def as_order(self) -> dict[str, Any]:
+        """The order's fields, unchecked; what was left empty is left out."""
+        answers = self.cleaned_data
+        seeds = self.all_seeds()
+        fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds), "order": answers.get("order")}
+        fields |= {name: answers[name] for name in NUMBERS if answers.get(name)}
+        fields |= {name: _scaled(answers[mine], by) for name, mine, by in _SCALES if answers.get(mine)}
+        own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
+        fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
+        return fields
+
+    def blame(self, errors: Mapping[str, str]) -> None:
+        """Put each of an order's mistakes beside the field that it is about; lines of a file go into the box, where they can be mended."""
+        for key, message in errors.items():
+            field = f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
+            self.add_error(field if field in self.fields else None, capfirst(message))
+        self.keep_lines()
+
+    def keep_lines(self) -> None:
+        """A browser does not send a chosen file twice: its lines move into the box."""
+        lines = self.cleaned_data.get("seeds_file")
+        if lines:
+            self.data = {**self.answers, "seeds": "\n".join([*_lines(self.data.get("seeds", "")), *lines])}
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """As typed, by field."""
+        return {name: self.data.get(name, "") for name in self.fields}
+
+    @property
+    def own_claim_is_open(self) -> bool:
+        """Whether there is something to see behind `Max per class`."""
+        names = [f"{CLAIM}{key}" for key in self.capacity]
+        batch = self["batch_size"]
+        return any(self[name].value() or self[name].errors for name in names) or batch.value() != "100" or bool(batch.errors)
+
+
+_SCALES = (("max_bytes", "max_megabytes", MIB), ("max_seconds", "max_minutes", 60))
+
+
+def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
+    """What the form would have been filled in with for a crawl like this one, under a free name."""
+    chosen = next((name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None)
+    answers = {name: "" if (value := getattr(crawl, name)) is None else f"{value:g}" for name in NUMBERS}
+    answers |= {mine: f"{getattr(crawl, name) / by:g}" for name, mine, by in _SCALES if getattr(crawl, name) is not None}
+    answers |= {} if chosen else {f"{CLAIM}{key}": str(units) for key, units in crawl.claim.items()}
+    return {
+        **answers,
+        "name": free_name(crawl.name),
+        "seeds": "\n".join(crawl.seeds),
+        "order": crawl.visit_order,
+        "preset": chosen or "normal",
+    }
+
+
+def _lines(text: str) -> list[str]:
+    return [line for raw in text.splitlines() if (line := raw.strip()) and not line.startswith("#")]
+
+
+def _scaled(text: str, by: int) -> str | int:
+    """In the order's unit; what is no number is left to the order to refuse."""
+    try:
+        return round(float(text) * by)
+    except (ValueError, OverflowError):
+        return text
+
+
+def _in_words(claim: Mapping[str, int]) -> str:
+    slots, rate = claim.get("fetch_slots", 0), claim.get("bandwidth", 0)
+    speed = f"{rate / 1024:,.0f} MB/s" if rate >= 1024 else f"{rate:,} kB/s"
+    return f"up to {slots:,} fetch{'es' if slots != 1 else ''} at a time and {speed}"

@@ -1,0 +1,155 @@
+"""A test fetch: what the first seeds of an order answer, before there is a crawl. Polite like any fetch; nothing is stored."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+
+from crawling.access import allowed_networks, identity
+from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.http import Fetched
+from crawling.fetchers.robots import as_read, fetch_robots
+from crawling.frontier.borrowing import Borrowed, borrow_hosts, return_host
+from crawling.frontier.robots import known_robots
+from crawling.processors.kit import Kit
+from crawling.processors.prefetch import address_to_dial, refusal_by_robots
+from crawling.rules.addresses import Address, read_address
+from crawling.rules.links import HTML_TYPES, read_document
+from crawling.rules.orders import CrawlOrder, read_order
+from crawling.rules.politeness import delay_after
+from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
+from crawling.rules.scope import Scope
+from crawling.rules.statuses import FetchStatus, explain, succeeded
+from crawling.services.creating import seed_errors
+from crawling.services.trials import ANSWER_SECONDS, Clock, Trial, Verdict, refused, robots_in_words, target_of, too_late
+from dnscache.addresses import classify
+from dnscache.resolver import Resolution, resolve, resolve_many
+
+MOST_TRIED = 10
+#: the longest for all together; an operator waits in front of a page
+LONGEST_SECONDS = 25.0
+#: a host that is free within this time is waited for
+SOON_SECONDS = 3.0
+MAX_BYTES = 2 * 1024 * 1024
+BYTES_PER_SECOND = 4 * 1024 * 1024
+LINKS_SHOWN = 8
+
+
+def try_seeds(fields: Mapping[str, Any]) -> tuple[list[Trial], dict[str, str]]:
+    """Fetch the first seeds of an order; or return, by field, the mistakes that must be mended first."""
+    order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
+    mistakes = mistakes or (seed_errors(order) if order else {})
+    if mistakes or order is None:
+        return [], mistakes
+    addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
+    by_host: defaultdict[str, list[Address]] = defaultdict(list)
+    for address in addresses:
+        by_host[address.host_key].append(address)
+    resolutions = resolve_many({address.hostname for address in addresses}, parallel=MOST_TRIED, deadline=ANSWER_SECONDS)
+    hosts = borrow_hosts(list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS)
+    rounds = _Round(order, resolutions, known_robots({address.origin for address in addresses}))
+    with ThreadPoolExecutor(max_workers=MOST_TRIED) as threads:
+        done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
+        found = {trial.url: trial for trials in done for trial in trials}
+    return [found[address.url] for address in addresses], {}
+
+
+class _Round:
+    """What the threads share, one a host; each keeps its host's delay."""
+
+    def __init__(self, order: CrawlOrder, resolutions: Mapping[str, Resolution], robots: Mapping[str, tuple[int, bytes]]) -> None:
+        who = identity()
+        self._order, self._resolutions, self._robots = order, resolutions, dict(robots)
+        self._ends_at = time.monotonic() + LONGEST_SECONDS
+        self._kit = Kit(
+            token=who.product_token,
+            user_agent=who.user_agent,
+            scope=Scope.of_seeds(order.seeds, order.max_depth),
+            delay_seconds=order.delay_seconds,
+            max_document_bytes=MAX_BYTES,
+            bandwidth=Bandwidth(BYTES_PER_SECOND),
+            allowed=allowed_networks(),
+            forbidden=settings.OWN_SERVICES,
+            keep_robots=lambda origin, status, body: None,
+            session=PinnedSession(answer_seconds=ANSWER_SECONDS),
+        )
+
+    def try_host(self, addresses: list[Address], host: Borrowed | None) -> list[Trial]:
+        """Try a host's seeds one after the other, in a thread of their own."""
+        if host is None:
+            note = "Not tried: a crawl has this host now, or it rests after one; a host serves one at a time. Try again in a moment."
+            return [Trial(address.url, note=note) for address in addresses]
+        clock = Clock(time.monotonic() + host.wait_seconds, self._order.delay_seconds, self._ends_at)
+        try:
+            return [self._try(address, clock) for address in addresses]
+        finally:
+            return_host(host, clock.delay)
+            connections.close_all()
+
+    def _try(self, address: Address, clock: Clock) -> Trial:
+        resolution = self._resolutions[address.hostname]
+        dial, refusal = address_to_dial(resolution, address.port, self._kit)
+        shown = dial or next(iter(resolution.addresses), "")
+        trial = Trial(address.url, address=shown, address_class=classify(shown).replace("_", "-") if shown else "")
+        if refusal:
+            return refused(trial, refusal)
+        if address.origin not in self._robots:
+            if not clock.wait():
+                return too_late(trial, clock)
+            self._robots[address.origin] = as_read(fetch_robots(address.origin, lambda hop, n: self._hop(hop, n, address, dial, clock)))
+            clock.rest()
+        status, body = self._robots[address.origin]
+        robots = read_robots(status, body, self._kit.token)
+        clock.delay = max(clock.delay, delay_after(configured=self._order.delay_seconds, crawl_delay=robots.crawl_delay))
+        line = "" if robots.unavailable or robots.allows(address.url) else forbidding_line(body, self._kit.token, address.url)
+        trial = replace(trial, robots=robots_in_words(status, line), delay=clock.delay)
+        if refusal := refusal_by_robots(robots, address):
+            return refused(trial, refusal)
+        clock.delay_changed()
+        if not clock.wait():
+            return too_late(trial, clock)
+        fetched = self._kit.get(address, dial)
+        clock.rest()
+        return self._told(trial, address, fetched)
+
+    def _hop(self, hop: Address, number: int, address: Address, dial: str, clock: Clock) -> Fetched:
+        if number:
+            clock.rest()
+            if not clock.wait():
+                return Fetched(
+                    FetchStatus.TIMED_OUT, error="robots.txt redirects, and the delay between the hops is too long for this page"
+                )
+        if (hop.hostname, hop.port) == (address.hostname, address.port):
+            return self._kit.get(hop, dial, MAX_ROBOTS_BYTES)
+        elsewhere, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._kit)
+        return refusal or self._kit.get(hop, elsewhere, MAX_ROBOTS_BYTES)
+
+    def _told(self, trial: Trial, address: Address, fetched: Fetched) -> Trial:
+        trial = replace(
+            trial,
+            status=fetched.http_status or fetched.status,
+            sentence=fetched.error or explain(fetched.status),
+            content_type=fetched.content_type,
+            charset=fetched.charset or "",
+            bytes=len(fetched.body),
+            seconds=fetched.seconds,
+            final_url=target_of(address, fetched),
+        )
+        if not succeeded(fetched.status) or fetched.content_type not in HTML_TYPES:
+            return trial
+        document = read_document(fetched.body, url=address.url, charset=fetched.charset)
+        verdicts = tuple(Verdict(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
+        return replace(trial, charset=document.charset, title=document.title, links=len(document.links), verdicts=verdicts)
+
+    def _why_not(self, link: Address) -> str:
+        if link.host_key not in self._kit.scope.hosts:
+            return f"{link.host_key} is no host of a seed"
+        return "" if self._kit.scope.admits_depth(1) else "the depth is limited to 0"

@@ -1,0 +1,120 @@
+"""The page that makes a crawl."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from crawling.access import identity, set_identity
+from crawling.errors import BadOrder, CrawlError
+from crawling.forms import CLAIM, CrawlForm, as_answers
+from crawling.models import CrawlJob
+from crawling.services.bank import default_pool
+from crawling.services.creating import capacity_of, create_crawl, start_run
+from crawling.services.trying import MOST_TRIED, try_seeds
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+def new(request: HttpRequest) -> HttpResponse:
+    """Ask for a crawl's order, with the mistakes beside the fields; make it, and start it if asked to."""
+    assert isinstance(request.user, User)
+    if request.method != "POST":
+        return _page(request, CrawlForm(initial=_to_begin_with(request), capacity=capacity_of(default_pool())))
+    key = request.POST.get("key", "")[:200]
+    made = _made_before(request.user, key)
+    if made is None:
+        form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+        made = _make(form, request.user, key) or _made_before(request.user, key)
+        if made is None:
+            return _page(request, form)
+    if "start" in request.POST:
+        _start(request, made, request.user)
+    else:
+        messages.success(request, f"{made.name} is saved; nothing is fetched until it is started.")
+    return redirect("crawling:crawls")
+
+
+@require_POST
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+def test_fetch(request: HttpRequest) -> HttpResponse:
+    """Try the first seeds of the form and show what came back: in the page, or, without scripts, on a page with the form."""
+    form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+    form.is_valid()
+    form.keep_lines()
+    assert isinstance(request.user, User)
+    fields = form.as_order()
+    trials, mistakes = ([], unclear) if (unclear := _say_who(form, request.user)) else try_seeds(fields)
+    facts = {"trials": trials, "mistakes": mistakes, "left_out": max(0, len(fields["seeds"]) - MOST_TRIED), "has_tried": True}
+    if getattr(request, "htmx", False):
+        return render(request, "crawling/_trials.html", facts)
+    return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
+
+
+def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
+    who = identity()
+    key = request.POST.get("key") or uuid4().hex
+    claims = [form[name] for name in form.fields if name.startswith(CLAIM)]
+    facts |= {"form": form, "who": who, "asks_who": not who.contact_url, "key": key, "claims": claims}
+    return render(request, "crawling/new.html", facts)
+
+
+def _to_begin_with(request: HttpRequest) -> dict[str, Any]:
+    clone = request.GET.get("clone", "")
+    if not clone:
+        return {"product_token": identity().product_token}
+    original = get_object_or_404(CrawlJob, pk=int(clone) if clone.isascii() and clone.isdigit() and len(clone) < 19 else 0)
+    return {"product_token": identity().product_token, **as_answers(original, capacity_of(default_pool()))}
+
+
+def _made_before(by: User, key: str) -> CrawlJob | None:
+    """The crawl that an earlier press of the same button made."""
+    return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
+
+
+def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
+    """The crawl, or None and the form knows why. Who crawls is saved together with the crawl or not at all."""
+    form.is_valid()
+    mistakes: dict[str, str] = {}
+    try:
+        with transaction.atomic():
+            mistakes = _say_who(form, by)
+            crawl = create_crawl(form.as_order(), by=by, idempotency_key=key)
+            if mistakes or form.errors:
+                raise BadOrder(mistakes)
+            return crawl
+    except BadOrder as error:
+        form.blame({**error.errors, **mistakes})
+        return None
+
+
+def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
+    """Save who crawls, if the form says it; returns what is wrong with it by field."""
+    token, contact = form.cleaned_data.get("product_token", ""), form.cleaned_data.get("contact_url", "")
+    if not contact or not by.has_perm("crawling.change_identity"):
+        return {}
+    try:
+        set_identity(token, contact, by=by)
+    except ValidationError as error:
+        return {field: " ".join(sentences) for field, sentences in error.message_dict.items()}
+    return {}
+
+
+def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
+    try:
+        run = start_run(crawl, by=by)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{crawl.name} is {run.state}. {run.reason}")

@@ -1,0 +1,43 @@
+"""Start, pause, resume and stop from a button on any page, and back to that page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from crawling.errors import CrawlError
+from crawling.models import CrawlJob, Run
+from crawling.services.creating import start_run
+from crawling.services.steering import pause, resume, stop
+
+VERBS: dict[str, Callable[..., Run]] = {"start": start_run, "pause": pause, "resume": resume, "stop": stop}
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def steer(request: HttpRequest, crawl: int, verb: str) -> HttpResponse:
+    """Do it, or say why it cannot be done."""
+    assert isinstance(request.user, User)
+    job = get_object_or_404(CrawlJob, pk=crawl)
+    try:
+        run = VERBS[verb](job, by=request.user)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{job.name} is {run.state}. {run.reason}")
+    return back(request)
+
+
+def back(request: HttpRequest) -> HttpResponse:
+    """Return to the page that the button stood on, if it is one of ours."""
+    page = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+    return redirect(page if is_ours else "crawling:crawls")

@@ -1,0 +1,120 @@
+"""Deleting a crawl: all of it, nothing else, and never by accident."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group
+from django.urls import reverse
+
+from allocation.models import Event, Process
+from crawling.errors import WrongState
+from crawling.models import CrawlJob, Host, HostQueue, LogLine, Page, Run, RunCount, RunProcess, Shift, Url
+from crawling.services.creating import create_crawl, start_run
+from crawling.services.deleting import delete_crawl
+from crawlsite.roles import make_roles
+
+ROWS = (Page, Url, HostQueue, RunCount, LogLine, Shift, RunProcess, Run, CrawlJob)
+
+
+@pytest.fixture
+def enter(client, django_user_model, transactional_db):
+    """Return a function that logs somebody of a role in."""
+    make_roles()
+
+    def log_in(role):
+        user = django_user_model.objects.create_user(role)
+        user.groups.add(Group.objects.get(name=role))
+        client.force_login(user)
+        return client
+
+    return log_in
+
+
+def rows():
+    return {model.__name__: model.objects.count() for model in ROWS}
+
+
+def test_delete_takes_every_row_of_the_crawl_and_none_of_another(make_site, crawl_to_the_end):
+    site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
+    crawl_to_the_end(f"{site.url}/", name="stays")
+    before = rows()
+    goes = crawl_to_the_end(f"{site.url}/", name="goes").crawl
+    assert all(count > before[name] for name, count in rows().items())
+
+    delete_crawl(goes, by=None)
+
+    assert rows() == before
+    assert CrawlJob.objects.get().name == "stays"
+    assert Host.objects.count() == 1
+
+
+def test_delete_leaves_the_banks_ledger_and_the_audit_row(make_site, crawl_to_the_end, django_user_model):
+    chief = django_user_model.objects.create_user("chief")
+    crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="goes").crawl
+    events = Event.objects.count()
+
+    delete_crawl(crawl, by=chief)
+
+    assert Process.objects.get().label == "goes"
+    assert Event.objects.count() >= events
+    entry = LogEntry.objects.latest("pk")
+    assert (entry.user, entry.object_repr) == (chief, "goes")
+    assert '"deleted"' in entry.change_message
+
+
+def test_delete_keeps_a_host_quiet_that_a_lost_shift_had_leased(make_site, crawl_to_the_end):
+    run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
+    shift = Shift.objects.latest("pk")
+    Host.objects.update(shift=shift, lease_until="2100-01-01T00:00Z", delay_seconds=5)
+
+    delete_crawl(run.crawl, by=None)
+
+    host = Host.objects.get()
+    assert (host.shift, host.due_at.isoformat()) == (None, "2100-01-01T00:00:05+00:00")
+
+
+def test_delete_refuses_a_crawl_at_work_and_says_what_to_do(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/", name="busy"))
+    start_run(crawl)
+    before = rows()
+
+    with pytest.raises(WrongState, match="busy is queued; stop it"):
+        delete_crawl(crawl, by=None)
+    assert rows() == before
+
+
+def test_the_page_says_what_is_lost_and_wants_the_name_typed(enter, make_site, crawl_to_the_end):
+    crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="a <crawl>").crawl
+    operator, address = enter("operator"), reverse("crawling:delete", args=[crawl.pk])
+
+    page = operator.get(address).content.decode()
+    assert "a &lt;crawl&gt;" in page
+    assert "1 run" in page
+
+    refused = operator.post(address, {"name": "A crawl"})
+    assert "is not its name" in refused.content.decode()
+    assert 'value="A crawl"' in refused.content.decode()
+    assert CrawlJob.objects.exists()
+
+    assert operator.post(address, {"name": "a <crawl>"}).url == reverse("crawling:crawls")
+    assert not CrawlJob.objects.exists()
+
+
+def test_the_page_of_a_crawl_at_work_offers_no_deletion(enter, order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/", name="busy"))
+    start_run(crawl)
+    operator, address = enter("operator"), reverse("crawling:delete", args=[crawl.pk])
+
+    assert "stop it" in operator.get(address).content.decode()
+    assert "stop it" in operator.post(address, {"name": "busy"}).content.decode()
+    assert CrawlJob.objects.exists()
+
+
+def test_a_viewer_cannot_delete(enter, order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    viewer, address = enter("viewer"), reverse("crawling:delete", args=[crawl.pk])
+
+    assert viewer.get(address).status_code == 403
+    assert viewer.post(address, {"name": crawl.name}).status_code == 403
+    assert CrawlJob.objects.exists()

@@ -35,12 +35,15 @@ class Kit:
     allowed: list[Allowed]
     forbidden: frozenset[tuple[str, int]]
     keep_robots: Callable[[str, int, bytes], None]
+    answer_seconds: float = 60.0
     seen: Seen = field(default_factory=Seen)
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.session = PinnedSession(answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES)
+        self.session = PinnedSession(
+            answer_seconds=self.answer_seconds, answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES
+        )
 
     def get(self, address: Address, dial: str, max_bytes: int | None = None) -> Fetched:
         """Fetch from a vetted address, within the shift's bandwidth."""

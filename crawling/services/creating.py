@@ -20,7 +20,7 @@ from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.claims import complete_claim
-from crawling.rules.orders import MAX_NAME_LENGTH, CrawlOrder, read_claim, read_order
+from crawling.rules.orders import CrawlOrder, read_claim, read_order
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
@@ -70,7 +70,7 @@ def free_name(wanted: str) -> str:
 def name_for(seeds: object) -> str:
     """A free name for a crawl that was given none: the first seed's host."""
     try:
-        host = read_address(str(seeds[0])).host_key[: MAX_NAME_LENGTH - 10] if isinstance(seeds, list) and seeds else "crawl"
+        host = read_address(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
     except BadUrl:
         host = "crawl"
     return free_name(host)

@@ -14,7 +14,6 @@ from django.db import connections
 
 from crawling.access import allowed_networks, identity
 from crawling.fetchers.bandwidth import Bandwidth
-from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.borrowing import Borrowed, borrow_hosts, return_host
@@ -79,7 +78,7 @@ class _Round:
             allowed=allowed_networks(),
             forbidden=settings.OWN_SERVICES,
             keep_robots=lambda origin, status, body: None,
-            session=PinnedSession(answer_seconds=ANSWER_SECONDS),
+            answer_seconds=ANSWER_SECONDS,
         )
 
     def try_host(self, addresses: list[Address], host: Borrowed | None) -> list[Trial]:

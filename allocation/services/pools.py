@@ -52,16 +52,25 @@ def create_pool(*, name: str, classes: Sequence[NewClass], policy: str = Policy.
 
 
 @bank_transaction
-def register_process(*, pool: int, label: str, run_ref: str, maximum: Mapping[str, int], priority: int = 0) -> Process:
+def register_process(
+    *, pool: int, label: str, run_ref: str, maximum: Mapping[str, int], priority: int = 0, after_epoch: int = 0
+) -> Process:
     """Let a process into the bank with its claim by class; a class not named is claimed 0.
 
+    after_epoch: the latest epoch of a finished process in whose place it comes, so that no epoch is used twice.
     Raises UnknownPool, UnknownResource, BadAmount, ClaimExceedsCapacity. A claim within capacity is always safe.
     """
     with locked_bank(pool) as bank:
         claim = bank.vector(maximum)
         _check_claim_fits(bank, claim)
         process = Process.objects.create(
-            pool=bank.pool, label=label, run_ref=run_ref, max_claim=list(claim), allocated=[0] * len(claim), priority=priority
+            pool=bank.pool,
+            label=label,
+            run_ref=run_ref,
+            max_claim=list(claim),
+            allocated=[0] * len(claim),
+            priority=priority,
+            epoch=after_epoch,
         )
         bank.log(EventKind.REGISTERED, process, amounts=claim)
         return process

@@ -14,7 +14,7 @@ from crawling.frontier.claiming import FREE_AT
 from crawling.keeper.messages import live_workers
 from crawling.models import Run, RunProcess, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
-from crawling.services.bank import SOON_SECONDS, ask_for_shift, default_pool, enroll, leave_bank
+from crawling.services.bank import SOON_SECONDS, UNREGISTERED, ask_for_shift, default_pool, enroll, leave_bank
 from crawling.services.shifts import settle_run
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def start_what_is_due() -> None:
 
 def settle_what_was_left() -> None:
     """Finish steps that a crash cut off: each run is brought to where its rows say it should be."""
-    unregistered = RunProcess.objects.filter(run=OuterRef("pk"), bank_process=None)
+    unregistered = RunProcess.objects.filter(UNREGISTERED, run=OuterRef("pk"))
     for run in Run.objects.filter(Exists(unregistered), state__in=WORKING_STATES):
         enroll(run)
     alive = Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import logging
 from uuid import uuid4
 
+from django.db.models import Q
+
 from allocation.errors import AllocationError, AlreadyStarted, AlreadyWaiting, BankBusy, ProcessFinished
-from allocation.models import Pool, Process, Request, RequestKind, RequestState
+from allocation.models import Pool, Process, ProcessState, Request, RequestKind, RequestState
 from allocation.services import cancel_request, finish_process, register_process, request_resources
 from crawling.errors import NoPool
 from crawling.frontier.due import seconds_until_due
@@ -31,14 +33,19 @@ def default_pool() -> Pool:
     return pool
 
 
+#: a process of a run that the bank does not know, or not any more: a run that had ended goes on (`retrying`)
+UNREGISTERED = Q(bank_process=None) | Q(bank_process__state=ProcessState.FINISHED)
+
+
 def enroll(run: Run) -> None:
-    """Register the run's processes in the bank, each once. A claim that the pool can no longer serve fails the run."""
+    """Register the run's processes in the bank, each once. A claim that the pool can no longer serve fails the run.
+
+    One that has finished is not used again: another comes in its place, whose shifts count on.
+    """
     pool = default_pool()
-    for process in run.processes.filter(bank_process=None):
-        reference = f"run/{run.pk}/{process.number}"
-        known = Process.objects.filter(run_ref=reference, pool=pool).first()
+    for process in run.processes.filter(UNREGISTERED):
         try:
-            row = known or register_process(pool=pool.pk, label=_label(process), run_ref=reference, maximum=run.crawl.claim)
+            row = _registered(pool, process)
         except BankBusy:
             return  # the keeper enrolls it later
         except AllocationError as error:
@@ -47,6 +54,20 @@ def enroll(run: Run) -> None:
             )
             return
         RunProcess.objects.filter(pk=process.pk).update(bank_process=row)
+
+
+def _registered(pool: Pool, process: RunProcess) -> Process:
+    reference = f"run/{process.run_id}/{process.number}"
+    latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
+    if latest and latest.state == ProcessState.ACTIVE:
+        return latest
+    return register_process(
+        pool=pool.pk,
+        label=_label(process),
+        run_ref=reference,
+        maximum=process.run.crawl.claim,
+        after_epoch=latest.epoch if latest else 0,
+    )
 
 
 def _label(process: RunProcess) -> str:

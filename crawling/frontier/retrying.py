@@ -1,0 +1,35 @@
+"""Put failed URLs back into their queues, as if they had never been tried."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from crawling.models import Run
+
+#: their pages go, too: they will be fetched anew, and every page counted stands for a row
+RETRY = """
+WITH back AS (
+    UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, due_at = NULL
+    WHERE run_id = %(run)s AND state = 'f' AND (%(status)s::int IS NULL OR status = %(status)s)
+    RETURNING id, queue_id
+), queues AS (
+    UPDATE crawling_hostqueue q SET queued = q.queued + n, due_at = least(q.due_at, clock_timestamp())
+    FROM (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id) counted WHERE q.id = counted.queue_id
+), pages AS (
+    DELETE FROM crawling_page p USING back WHERE p.url_id = back.id RETURNING p.bytes
+), counts AS (
+    INSERT INTO crawling_runcount AS c (run_id, process_number, minute, failed, fetched, bytes)
+    SELECT %(run)s, 0, date_trunc('minute', clock_timestamp()), -(SELECT count(*) FROM back), -count(*), -coalesce(sum(bytes), 0) FROM pages
+    ON CONFLICT (run_id, process_number, minute) DO UPDATE
+    SET failed = c.failed + excluded.failed, fetched = c.fetched + excluded.fetched, bytes = c.bytes + excluded.bytes
+)
+SELECT count(*) FROM back
+"""
+
+
+def requeue_failed(run: Run, *, status: int | None) -> int:
+    """Queue the run's failed URLs again, all or those of one status; returns how many. The caller holds the run's lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(RETRY, {"run": run.pk, "status": status})
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0

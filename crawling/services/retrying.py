@@ -1,0 +1,50 @@
+"""Try failed URLs again."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+from crawling.audit import note
+from crawling.errors import WrongState
+from crawling.frontier.limits import limit_reached
+from crawling.frontier.locking import locked_run
+from crawling.frontier.retrying import requeue_failed
+from crawling.logbook import write
+from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.rules.statuses import explain
+from crawling.services.bank import ask_for_shifts, enroll
+
+
+def retry_failed(crawl: CrawlJob, *, by: User | None, status: int | None = None) -> int:
+    """Put the failed URLs of the latest run back into their queues, all or those of one status; returns how many.
+
+    A run that had ended goes on with them and whatever else it had queued; a paused one keeps them until it is resumed.
+    Raises WrongState if it was never started, is stopping, or may not fetch more; then nothing has changed.
+    """
+    latest = crawl.runs.first()
+    if latest is None:
+        raise WrongState(f"{crawl.name} has never been started.")
+    with locked_run(latest.pk) as run:
+        count = _requeue(run, by, status)
+    if count and run.state in WORKING_STATES:
+        enroll(run)
+        ask_for_shifts(run)
+    return count
+
+
+def _requeue(run: Run, by: User | None, status: int | None) -> int:
+    if run.state == RunState.STOPPING:
+        raise WrongState(f"{run.crawl.name} is stopping; try its failed URLs again once it has stopped.")
+    count = requeue_failed(run, status=status)
+    if not count:
+        return 0
+    if sentence := limit_reached(run):
+        raise WrongState(f"{sentence} So nothing can be tried again in this run; start another with a higher limit.")
+    note(by, run.crawl, "retried failed URLs", {"failed": (count, 0)})
+    cause = "" if status is None else f" ({explain(status)})"
+    write(run.pk, f"{count:,} failed URLs{cause} are to be tried again, asked for by {by or 'the command line'}.")
+    if run.state in ENDED_STATES:
+        run.state, run.reason, run.finished_at = RunState.QUEUED, "Asking the bank for a shift, to try failed URLs again.", None
+        run.save(update_fields=["state", "reason", "finished_at"])
+    return count

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from crawling.models import Level, LogLine
+
+LONGEST = 2000
+
+
+class Line(NamedTuple):
+    """What happened, and to which URL if it was about one."""
+
+    message: str
+    level: Level = Level.INFO
+    url: str = ""
 
 
 def write(run_id: int, message: str, *, level: Level = Level.INFO, url: str = "") -> None:
     """Add one line."""
-    LogLine.objects.create(run_id=run_id, level=level, message=message[:2000], url=url)
+    write_all(run_id, [Line(message, level, url)])
+
+
+def write_all(run_id: int, lines: Sequence[Line]) -> None:
+    """Add lines in one statement; none costs nothing."""
+    if lines:
+        LogLine.objects.bulk_create(
+            LogLine(run_id=run_id, level=line.level, message=_text(line.message)[:LONGEST], url=line.url[:LONGEST]) for line in lines
+        )
+
+
+def _text(value: str) -> str:
+    """What servers send as PostgreSQL can keep it: without NUL, and without halves of characters."""
+    return value.replace("\0", "").encode(errors="replace").decode()

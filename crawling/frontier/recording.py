@@ -6,10 +6,13 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.chronicle import Chronicle
+from crawling.frontier.counting import count_outcomes
 from crawling.frontier.locking import locked_run
 from crawling.frontier.sowing import Candidate, sow
 from crawling.models import Page, Shift, UrlState
@@ -25,7 +28,7 @@ SET state = done.state, status = done.status, error = done.error,
 FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[], %(retries)s::float8[])
      AS done(id, state, status, error, retry)
 WHERE u.id = done.id AND u.state = 'p' AND u.shift_id = %(shift)s
-RETURNING u.id
+RETURNING u.id, u.queue_id, u.url
 """
 
 COUNT_REQUEUED = """
@@ -34,15 +37,6 @@ SET queued = q.queued + back.n, due_at = CASE WHEN q.queued > 0 THEN least(q.due
 FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) AS due_at FROM crawling_url
       WHERE id = ANY(%s) GROUP BY queue_id) back
 WHERE q.id = back.queue_id
-"""
-
-ADD_COUNTS = """
-INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, excluded, bytes)
-VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s)
-ON CONFLICT (run_id, process_number, minute) DO UPDATE SET
-    discovered = crawling_runcount.discovered + excluded.discovered, fetched = crawling_runcount.fetched + excluded.fetched,
-    succeeded = crawling_runcount.succeeded + excluded.succeeded, failed = crawling_runcount.failed + excluded.failed,
-    excluded = crawling_runcount.excluded + excluded.excluded, bytes = crawling_runcount.bytes + excluded.bytes
 """
 
 GIVE_BACK = """
@@ -85,39 +79,50 @@ class Outcome:
     links: Sequence[Candidate] = field(default_factory=tuple)
 
 
-def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int]) -> Collection[int]:
-    """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all."""
+class Settled(NamedTuple):
+    """A URL that was still the shift's."""
+
+    queue_id: int
+    url: str
+
+
+def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], chronicle: Chronicle | None = None) -> Collection[int]:
+    """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all.
+
+    chronicle: the shift's, which remembers what it has told of already.
+    """
     if not outcomes:
         return ()
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
-        kept_ids = _settle(cursor, shift, outcomes)
-        if not kept_ids:
+        settled = _settle(cursor, shift, outcomes)
+        if not settled:
             return ()
-        kept = [outcome for outcome in outcomes if outcome.url_id in kept_ids]
+        kept = [outcome for outcome in outcomes if outcome.url_id in settled]
         requeued = [outcome.url_id for outcome in kept if outcome.state == UrlState.QUEUED]
         if requeued:
             cursor.execute(COUNT_REQUEUED, [requeued])
         Page.objects.bulk_create([_page(run.pk, outcome) for outcome in kept if outcome.answer])
         discovered = sow(run, [link for outcome in kept for link in outcome.links], numbers=numbers)
-        _count(cursor, shift, kept, discovered)
-    return kept_ids
+        failed = count_outcomes(cursor, shift, kept, {url: row.queue_id for url, row in settled.items()}, discovered)
+        (chronicle or Chronicle()).tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
+    return settled.keys()
 
 
-def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int]) -> None:
+def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], chronicle: Chronicle) -> None:
     """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on."""
     try:
-        record(shift, outcomes, numbers=numbers)
+        record(shift, outcomes, numbers=numbers, chronicle=chronicle)
     except DataError:
         for outcome in outcomes:
             try:
-                record(shift, [outcome], numbers=numbers)
+                record(shift, [outcome], numbers=numbers, chronicle=chronicle)
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
                 fault = Outcome(outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}")
-                record(shift, [fault], numbers=numbers)
+                record(shift, [fault], numbers=numbers, chronicle=chronicle)
 
 
-def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) -> set[int]:
+def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) -> dict[int, Settled]:
     cursor.execute(
         SETTLE_URLS,
         {
@@ -129,7 +134,7 @@ def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) ->
             "shift": shift.pk,
         },
     )
-    return {row[0] for row in cursor.fetchall()}
+    return {url_id: Settled(*rest) for url_id, *rest in cursor.fetchall()}
 
 
 def _text(value: str) -> str:
@@ -154,30 +159,6 @@ def _page(run_id: int, outcome: Outcome) -> Page:
         fetch_seconds=answer.fetch_seconds,
         fetched_at=answer.fetched_at,
     )
-
-
-def _count(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome], discovered: int) -> None:
-    states = [outcome.state for outcome in outcomes]
-    answers = [outcome.answer for outcome in outcomes if outcome.answer]
-    cursor.execute(
-        ADD_COUNTS,
-        [
-            shift.process.run_id,
-            shift.process.number,
-            discovered,
-            len(answers),
-            states.count(UrlState.SUCCEEDED),
-            states.count(UrlState.FAILED),
-            states.count(UrlState.EXCLUDED),
-            sum(answer.bytes for answer in answers),
-        ],
-    )
-
-
-def count_seeds(run_id: int, discovered: int) -> None:
-    """Count the seeds of a run as discovered by its first process."""
-    with connection.cursor() as cursor:
-        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0])
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:

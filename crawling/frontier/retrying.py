@@ -11,10 +11,14 @@ RETRY = """
 WITH back AS (
     UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, due_at = NULL
     WHERE run_id = %(run)s AND state = 'f' AND (%(status)s::int IS NULL OR status = %(status)s)
-    RETURNING id, queue_id
+    RETURNING id, queue_id, status
 ), queues AS (
-    UPDATE crawling_hostqueue q SET queued = q.queued + n, due_at = least(q.due_at, clock_timestamp())
+    UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n, due_at = least(q.due_at, clock_timestamp())
     FROM (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id) counted WHERE q.id = counted.queue_id
+), statuses AS (
+    UPDATE crawling_runstatuscount c SET urls = c.urls - n
+    FROM (SELECT status, count(*) AS n FROM back GROUP BY status) counted
+    WHERE c.run_id = %(run)s AND c.state = 'f' AND c.status = counted.status
 ), pages AS (
     DELETE FROM crawling_page p USING back WHERE p.url_id = back.id RETURNING p.bytes
 ), counts AS (

@@ -6,7 +6,9 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.models import RobotsFile
+from crawling.logbook import Line, write_all
+from crawling.models import Level, RobotsFile
+from crawling.rules.statuses import explain
 
 #: RFC 9309, section 2.4: not longer than 24 hours
 KEEP_SECONDS = 24 * 3600.0
@@ -25,6 +27,22 @@ def known_robots(origins: Collection[str]) -> dict[str, tuple[int, bytes]]:
     """Return status and body by origin, of those that are still fresh."""
     fresh = RobotsFile.objects.filter(origin__in=origins).extra(where=["expires_at > clock_timestamp()"])
     return {row.origin: (row.status, bytes(row.body)) for row in fresh}
+
+
+def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) -> None:
+    """Store what a run's shift was answered, as (origin, status, body), and tell its log."""
+    for answer in answers:
+        keep_robots(*answer)
+    write_all(run_id, [_line(*answer) for answer in answers])
+
+
+def _line(origin: str, status: int, body: bytes) -> Line:
+    address = f"{origin}/robots.txt"
+    if 200 <= status < 300:
+        return Line(f"robots.txt fetched: {len(body):,} bytes.", url=address)
+    if 300 <= status < 500:
+        return Line(f"No robots.txt ({explain(status)}): everything may be fetched.", url=address)
+    return Line(f"robots.txt unavailable ({explain(status)}): nothing is fetched there until it answers.", Level.WARNING, address)
 
 
 def keep_robots(origin: str, status: int, body: bytes) -> None:

@@ -4,7 +4,7 @@ from crawling.models.access import AllowedNetwork, Identity
 from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
-from crawling.models.pages import Page, RunCount
+from crawling.models.pages import Page, RunCount, RunStatusCount
 
 __all__ = [
     "AllowedNetwork",
@@ -20,6 +20,7 @@ __all__ = [
     "RunCount",
     "RunProcess",
     "RunState",
+    "RunStatusCount",
     "Shift",
     "Url",
     "UrlState",

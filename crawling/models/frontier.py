@@ -43,12 +43,13 @@ class RobotsFile(models.Model):
 
 
 class HostQueue(models.Model):
-    """A run's URLs on one host. `queued` counts them; before `due_at` none of them may be tried."""
+    """A run's URLs on one host. `queued` counts those that wait; before `due_at` none of them may be tried."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="queues")
     host = models.ForeignKey(Host, models.PROTECT, related_name="queues")
     process_number = models.PositiveSmallIntegerField(help_text="the process of the run that serves this host")
     queued = models.IntegerField(db_default=0)
+    done = models.IntegerField(db_default=0, help_text="URLs that succeeded, failed or were excluded")
     due_at = models.DateTimeField(db_default=TransactionNow())
 
     class Meta:
@@ -97,6 +98,7 @@ class Url(models.Model):
             models.Index(fields=["queue", "rank", "id"], condition=Q(state="q"), name="urls_waiting"),
             models.Index(fields=["shift"], condition=Q(state="p"), name="urls_in_process"),
             models.Index(fields=["run", "queue"], condition=Q(depth=0), name="seeds_of_a_run"),
+            models.Index(fields=["run", "status"], condition=Q(state__in=["f", "x"]), name="urls_that_ended_badly"),
         ]
 
     def __str__(self) -> str:

@@ -25,7 +25,10 @@ class LogLine(models.Model):
     url = models.TextField(blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["run", "id"], name="log_of_a_run")]
+        indexes = [
+            models.Index(fields=["run", "id"], name="log_of_a_run"),
+            models.Index(fields=["run", "id"], condition=models.Q(level=Level.ERROR), name="errors_of_a_run"),
+        ]
 
     def __str__(self) -> str:
         return self.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from crawling.models.frontier import Url
+from crawling.models.frontier import Url, UrlState
 from crawling.models.jobs import Run
 
 
@@ -12,7 +12,7 @@ class Page(models.Model):
     """One answered fetch. A redirect is a page whose `final_url` is its target, fetched in its own turn."""
 
     url = models.OneToOneField(Url, models.CASCADE, primary_key=True, related_name="page")
-    run = models.ForeignKey(Run, models.CASCADE, related_name="pages")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="pages", db_index=False)
     status = models.SmallIntegerField()
     final_url = models.TextField()
     content_type = models.TextField(blank=True)
@@ -24,8 +24,26 @@ class Page(models.Model):
     fetch_seconds = models.FloatField()
     fetched_at = models.DateTimeField()
 
+    class Meta:
+        indexes = [models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time")]
+
     def __str__(self) -> str:
         return f"{self.status} {self.final_url}"
+
+
+class RunStatusCount(models.Model):
+    """How many of a run's URLs ended with a status; written under the run's lock, so one row a status will do."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="status_counts", db_index=False)
+    state = models.CharField(max_length=1, choices=UrlState.choices, help_text="succeeded, failed or excluded")
+    status = models.SmallIntegerField()
+    urls = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "state", "status"], name="counts_by_status")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.status}"
 
 
 class RunCount(models.Model):

@@ -55,6 +55,18 @@ TRANSIENT = frozenset(
     }
 )
 
+#: what concerns a host and not the one URL
+OF_THE_HOST = frozenset(
+    {
+        FetchStatus.NAME_UNKNOWN,
+        FetchStatus.NAME_UNANSWERED,
+        FetchStatus.ADDRESS_REFUSED,
+        FetchStatus.CONNECT_FAILED,
+        FetchStatus.ROBOTS_UNAVAILABLE,
+        FetchStatus.TLS_FAILED,
+    }
+)
+
 
 def is_redirect(status: int) -> bool:
     return status in (301, 302, 303, 307, 308)

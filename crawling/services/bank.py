@@ -15,6 +15,7 @@ from allocation.models import Pool, Process, ProcessState, Request, RequestKind,
 from allocation.services import cancel_request, finish_process, register_process, request_resources
 from crawling.errors import NoPool
 from crawling.frontier.due import seconds_until_due
+from crawling.logbook import write
 from crawling.models import Run, RunProcess
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.claims import start_amounts
@@ -89,11 +90,13 @@ def ask_for_shift(process: RunProcess) -> None:
     if run.state not in WORKING_STATES or process.bank_process_id is None or due_in is None or due_in > SOON_SECONDS:
         return
     try:
-        request_resources(
+        outcome = request_resources(
             process=process.bank_process_id, amounts=start_amounts(run.crawl.claim), request_id=uuid4(), kind=RequestKind.START
         )
     except (AlreadyWaiting, AlreadyStarted, ProcessFinished, BankBusy):
         return  # another was faster, and asked for what is wanted; a bank that is busy is asked again by the keeper
+    if not outcome.granted:
+        write(run.pk, f"Waiting at the bank: {outcome.reason}")
     if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
         cancel_waiting(run)  # paused or stopped between the look and the request
 

@@ -12,8 +12,8 @@ from allocation.models import Pool
 from crawling.access import allowed_networks, identity
 from crawling.audit import note
 from crawling.errors import BadOrder, WrongState
+from crawling.frontier.counting import count_seeds
 from crawling.frontier.locking import locked_run
-from crawling.frontier.recording import count_seeds
 from crawling.frontier.sowing import Candidate, sow
 from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess

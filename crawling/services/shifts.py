@@ -11,7 +11,7 @@ from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import give_back
 from crawling.logbook import write
-from crawling.models import Run, RunProcess, Shift
+from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.services.bank import ask_for_shift, leave_bank
 
@@ -28,12 +28,13 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
         if run.state not in WORKING_STATES:
             return None
         for lost in Shift.objects.filter(process=process, ended_at=None, epoch__lt=epoch):
-            _close(lost, "lost: a later shift has taken its place")
+            _close(lost, "lost: a later shift has taken its place", level=Level.ERROR)
         try:
             with transaction.atomic():
                 shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
         except IntegrityError:
             return None
+        write(run.pk, f"Shift began on {worker}{_which(process)}.")
         Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now())
     return shift
 
@@ -55,14 +56,19 @@ def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -
     """
     with locked_run(process.run_id):
         for shift in Shift.objects.filter(process=process, epoch=epoch, ended_at=None):
-            _close(shift, ending)
+            _close(shift, ending, level=Level.ERROR)
             if is_dead:
                 free_hosts(shift.pk)
 
 
-def _close(shift: Shift, ending: str) -> None:
+def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
-    Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200])
+    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200]):
+        write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
+
+
+def _which(process: RunProcess) -> str:
+    return "" if process.run.crawl.processes == 1 else f", process {process.number}"
 
 
 def settle_run(run_id: int) -> Run:

@@ -13,10 +13,11 @@ from django.conf import settings
 
 from crawling.access import allowed_networks, identity
 from crawling.fetchers.bandwidth import Bandwidth
+from crawling.frontier.chronicle import Chronicle
 from crawling.frontier.due import scope_hosts, seconds_until_due
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.recording import Outcome, record_all
-from crawling.frontier.robots import keep_robots
+from crawling.frontier.robots import keep_all_robots
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
@@ -50,6 +51,7 @@ class ShiftWork:
         self._bench = Workbench()
         self._toes = ToePool(self._bench, self._kit)
         self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"])
+        self._chronicle = Chronicle()
         self._outcomes: list[Outcome] = []
         self._oldest = self._looked_at = self._began_at = time.monotonic()
         self._ending = ""
@@ -96,9 +98,12 @@ class ShiftWork:
 
     def _write(self) -> None:
         outcomes, self._outcomes = self._outcomes, []
-        record_all(self._shift, outcomes, numbers=self._numbers)
+        record_all(self._shift, outcomes, numbers=self._numbers, chronicle=self._chronicle)
+        robots = []
         while not self._robots_found.empty():
-            keep_robots(*self._robots_found.get())
+            robots.append(self._robots_found.get())
+        if robots:
+            keep_all_robots(self._shift.process.run_id, robots)
 
     def _has_nothing(self) -> bool:
         return self._hosts.count() == 0 and not self._outcomes

@@ -11,8 +11,9 @@ from django.db import connections, transaction
 from django.db.models import Sum
 
 from crawling.frontier.claiming import claim_urls, lease_hosts
+from crawling.frontier.counting import count_seeds
 from crawling.frontier.locking import locked_run
-from crawling.frontier.recording import Outcome, count_seeds, give_back, record
+from crawling.frontier.recording import Outcome, give_back, record
 from crawling.frontier.sowing import Candidate, sow
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, Shift, Url, UrlState
 from crawling.rules.addresses import read_address
@@ -77,8 +78,11 @@ class Frontier:
         states, counts = self.states(), self.counts()
         assert counts["discovered"] == states.total()
         assert [counts["succeeded"], counts["failed"], counts["excluded"]] == [states["s"], states["f"], states["x"]]
+        ended = Counter(self.run.urls.filter(state__in="sfx").values_list("state", "status"))
+        assert Counter({(row.state, row.status): row.urls for row in self.run.status_counts.exclude(urls=0)}) == ended
         for queue in HostQueue.objects.filter(run=self.run):
             assert queue.queued == Url.objects.filter(queue=queue, state=UrlState.QUEUED).count()
+            assert queue.done == Url.objects.filter(queue=queue, state__in="sfx").count()
         assert not self.run.urls.filter(state="q", shift__isnull=False).exists()
         assert not self.run.urls.filter(state="p", shift=None).exists()
 

@@ -1,0 +1,46 @@
+"""What a shift tells the run's log of its URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from crawling.logbook import Line, write_all
+from crawling.models import Level, Shift, UrlState
+from crawling.rules.addresses import read_address
+from crawling.rules.statuses import OF_THE_HOST, explain
+
+if TYPE_CHECKING:
+    from crawling.frontier.recording import Outcome
+
+#: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a shift
+MOST_LINES = 1_000
+
+
+class Chronicle:
+    """Every URL that failed is told of; a host that could not be reached once, whatever number of its URLs that concerns."""
+
+    def __init__(self) -> None:
+        self._hosts: set[str] = set()
+
+    def tell(self, shift: Shift, outcomes: Collection[Outcome], urls: Mapping[int, str], failed_this_minute: int) -> None:
+        """Write the lines of a batch, whose URLs are given by id. To be called within the transaction that records it."""
+        lines = [line for outcome in outcomes if outcome.status in OF_THE_HOST for line in self._of_host(outcome, urls[outcome.url_id])]
+        failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
+        if failed:
+            left = max(0, MOST_LINES - max(0, failed_this_minute - len(failed)))
+            lines += [
+                Line(outcome.error or explain(outcome.status), Level.WARNING, urls[outcome.url_id])
+                for outcome in failed[:left]
+                if outcome.status not in OF_THE_HOST
+            ]
+            if 0 < left <= len(failed):
+                sentence = f"{MOST_LINES:,} URLs have failed within this minute; what else fails in it is counted, but not logged."
+                lines.append(Line(sentence, Level.WARNING))
+        write_all(shift.process.run_id, lines)
+
+    def _of_host(self, outcome: Outcome, url: str) -> Iterator[Line]:
+        host = read_address(url).host_key
+        if host not in self._hosts and len(self._hosts) < MOST_LINES:
+            self._hosts.add(host)
+            yield Line(f"{host}: {outcome.error or explain(outcome.status)}", Level.WARNING, url)

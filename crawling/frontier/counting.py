@@ -1,0 +1,72 @@
+"""The counts of a run, kept with every batch, so that no page ever has to count URLs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from crawling.models import Shift, UrlState
+
+if TYPE_CHECKING:
+    from crawling.frontier.recording import Outcome
+
+ADD_COUNTS = """
+INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, excluded, bytes)
+VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s)
+ON CONFLICT (run_id, process_number, minute) DO UPDATE SET
+    discovered = crawling_runcount.discovered + excluded.discovered, fetched = crawling_runcount.fetched + excluded.fetched,
+    succeeded = crawling_runcount.succeeded + excluded.succeeded, failed = crawling_runcount.failed + excluded.failed,
+    excluded = crawling_runcount.excluded + excluded.excluded, bytes = crawling_runcount.bytes + excluded.bytes
+RETURNING failed
+"""
+
+COUNT_DONE = """
+UPDATE crawling_hostqueue q SET done = q.done + ended.n
+FROM unnest(%s::bigint[], %s::int[]) AS ended(id, n) WHERE q.id = ended.id
+"""
+
+COUNT_STATUSES = """
+INSERT INTO crawling_runstatuscount AS c (run_id, state, status, urls)
+SELECT %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
+ON CONFLICT (run_id, state, status) DO UPDATE SET urls = c.urls + excluded.urls
+"""
+
+
+def count_outcomes(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Outcome], queues: Mapping[int, int], discovered: int) -> int:
+    """Count a batch, by minute, by host and by status; returns how many URLs the process has failed at in this minute.
+
+    queues: the host queue of each URL by its id. The caller holds the run's lock.
+    """
+    ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
+    if ended:
+        by_queue = Counter(queues[outcome.url_id] for outcome in ended)
+        cursor.execute(COUNT_DONE, [list(by_queue), list(by_queue.values())])
+        by_status = Counter((str(outcome.state), int(outcome.status)) for outcome in ended)
+        states, statuses = zip(*by_status, strict=True)
+        cursor.execute(COUNT_STATUSES, [shift.process.run_id, list(states), list(statuses), list(by_status.values())])
+    by_state = Counter(outcome.state for outcome in ended)
+    answers = [outcome.answer for outcome in outcomes if outcome.answer]
+    cursor.execute(
+        ADD_COUNTS,
+        [
+            shift.process.run_id,
+            shift.process.number,
+            discovered,
+            len(answers),
+            by_state[UrlState.SUCCEEDED],
+            by_state[UrlState.FAILED],
+            by_state[UrlState.EXCLUDED],
+            sum(answer.bytes for answer in answers),
+        ],
+    )
+    return int(cursor.fetchone()[0])
+
+
+def count_seeds(run_id: int, discovered: int) -> None:
+    """Count the seeds of a run as discovered by its first process."""
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0])

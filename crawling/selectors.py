@@ -97,6 +97,12 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
     return crawl_views([crawl])[0]
 
 
+def run_view(run: Run) -> CrawlView:
+    """The crawl as one of its runs has it, which need not be the latest."""
+    idle = why_idle([run]) if run.state in WORKING_STATES else {}
+    return _view(run.crawl, run, _counts([run.pk]), idle)
+
+
 def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, Why] | None = None) -> list[CrawlView]:
     """Views in the order given. `idle`: what `why_idle` has said already of all their runs at work."""
     latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.views import crawls, deleting, new, steering
+from crawling.views import crawl, crawls, deleting, new, steering
 
 app_name = "crawling"
 urlpatterns = [
@@ -10,5 +10,9 @@ urlpatterns = [
     path("new/", new.new, name="new"),
     path("test-fetch/", new.test_fetch, name="test-fetch"),
     path("<int:crawl>/delete/", deleting.delete, name="delete"),
+    path("<int:pk>/", crawl.crawl, name="crawl"),
+    path("<int:pk>/pages/", crawl.pages, name="pages"),
+    path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
+    path("<int:pk>/retry/", crawl.retry, name="retry"),
     re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$", steering.steer, name="steer"),
 ]

@@ -15,7 +15,7 @@ WHERE q.id = counted.queue_id;
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0002_limits_and_log"),
+        ("crawling", "0003_a_contact_is_visible_ascii"),
     ]
 
     operations = [

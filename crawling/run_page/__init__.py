@@ -1,0 +1,1 @@
+"""What the pages of a run show. Each function asks a fixed number of queries, and none counts URLs or pages."""

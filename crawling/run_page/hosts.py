@@ -1,0 +1,73 @@
+"""A run's hosts: what waits on each, what is done, and why the next fetch is not now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from crawling.models import HostQueue, RobotsFile, Run
+from crawling.rules.statuses import explain
+
+SOME = 20
+
+
+@dataclass(frozen=True)
+class HostRow:
+    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued. `leased_by` names a crawl."""
+
+    name: str
+    queued: int
+    done: int
+    due_in: float | None
+    delay: float
+    leased_by: str
+    is_leased_here: bool
+    robots: str
+
+
+def hosts_of(run: Run) -> QuerySet[HostQueue]:
+    """The run's host queues, those with most to do first."""
+    return run.queues.select_related("host__shift__process__run__crawl").order_by("-queued", "-done", "pk")
+
+
+def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
+    names = [queue.host.name for queue in queues]
+    files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])
+    robots = {row["origin"].partition("://")[2]: _robots(row["status"], row["expires_at"]) for row in files.values()}
+    return [_row(run, queue, robots.get(queue.host.name, "not asked for yet")) for queue in queues]
+
+
+def _row(run: Run, queue: HostQueue, robots: str) -> HostRow:
+    host = queue.host
+    shift = host.shift if host.shift and host.shift.ended_at is None else None
+    return HostRow(
+        name=host.name,
+        queued=queue.queued,
+        done=queue.done,
+        due_in=max(0.0, (_free_at(queue) - timezone.now()).total_seconds()) if queue.queued else None,
+        delay=max(host.delay_seconds, run.crawl.delay_seconds),
+        leased_by=shift.process.run.crawl.name if shift else "",
+        is_leased_here=bool(shift and shift.process.run_id == run.pk),
+        robots=robots,
+    )
+
+
+def _free_at(queue: HostQueue) -> datetime:
+    host = queue.host
+    if host.shift_id is None or host.lease_until is None:
+        return max(queue.due_at, host.due_at)
+    # Its shift may hand it on at any moment; only one that was lost keeps it to the end of the lease and a delay after.
+    is_lost = host.shift is None or host.shift.ended_at is not None
+    return max(queue.due_at, host.lease_until + timedelta(seconds=host.delay_seconds)) if is_lost else queue.due_at
+
+
+def _robots(status: int, expires_at: datetime) -> str:
+    if expires_at < timezone.now():
+        return "to be asked for again"
+    if 200 <= status < 300:
+        return "fetched"
+    return f"none ({status})" if 300 <= status < 500 else f"unavailable: {explain(status)}"

@@ -1,0 +1,115 @@
+"""All that the page of a crawl shows, of one run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from crawling.models import CrawlJob, Page, Run, RunState, Shift
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.run_page.bank import Dealings, dealings_of
+from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
+from crawling.run_page.log import LogWindow, log_of
+from crawling.run_page.pages import pages_of
+from crawling.run_page.rates import Rates, rates_of
+from crawling.run_page.statuses import Cause, StatusRow, causes_of, status_rows
+from crawling.selectors import CrawlView, crawl_view, run_view
+
+RUNS = SHIFTS = 10
+
+
+@dataclass(frozen=True)
+class CrawlPage:
+    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest."""
+
+    crawl: CrawlJob
+    view: CrawlView
+    verbs: tuple[str, ...]
+    run: Run | None = None
+    runs: Sequence[Run] = ()
+    rates: Rates | None = None
+    statuses: Sequence[StatusRow] = ()
+    causes: Sequence[Cause] = ()
+    hosts: Sequence[HostRow] = ()
+    pages: Sequence[Page] = ()
+    log: LogWindow = field(default_factory=lambda: LogWindow((), None))
+    dealings: Sequence[Dealings] = ()
+    shifts: Sequence[Shift] = ()
+
+    @property
+    def is_latest(self) -> bool:
+        return not self.runs or self.run == self.runs[0]
+
+    @property
+    def done(self) -> int:
+        counts = self.view.counts
+        return counts.succeeded + counts.failed + counts.excluded
+
+    @property
+    def is_alive(self) -> bool:
+        return self.run is not None and self.run.state not in ENDED_STATES
+
+    @property
+    def more_runs(self) -> bool:
+        return len(self.runs) == RUNS
+
+    @property
+    def order_of_visits(self) -> str:
+        return self.crawl.visit_order.replace("_", " ")
+
+    @property
+    def commands(self) -> list[str]:
+        """What would do the same on the command line."""
+        known = [verb for verb in self.verbs if verb != "start"]
+        return [f"python manage.py crawl {verb} {shlex.quote(self.crawl.name)}" for verb in (*known, "show")]
+
+    @property
+    def order_command(self) -> str:
+        """What would make a crawl like this one."""
+        crawl = self.crawl
+        options = {
+            "--max-pages": crawl.max_pages,
+            "--max-depth": crawl.max_depth,
+            "--max-bytes": crawl.max_bytes,
+            "--max-seconds": crawl.max_seconds,
+            "--delay": f"{crawl.delay_seconds:g}",
+            "--processes": crawl.processes if crawl.processes > 1 else None,
+        }
+        given = [f"{name} {value}" for name, value in options.items() if value is not None]
+        seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
+        return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
+
+
+def empty_page(crawl: CrawlJob) -> CrawlPage:
+    """The page of a crawl that was never started."""
+    return CrawlPage(crawl, crawl_view(crawl), verbs=("start",))
+
+
+def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPage:
+    """The page of a run; the others say which lines of its log."""
+    runs = list(run.crawl.runs.all()[:RUNS])
+    statuses = status_rows(run)
+    return CrawlPage(
+        crawl=run.crawl,
+        view=run_view(run),
+        verbs=_verbs(run) if run == runs[0] else (),
+        run=run,
+        runs=runs,
+        rates=rates_of(run),
+        statuses=statuses,
+        causes=causes_of(run, statuses),
+        hosts=host_rows(run, list(hosts_of(run)[:SOME])),
+        pages=pages_of(run, most=SOME).pages,
+        log=log_of(run, level=level, text=text, before=before),
+        dealings=dealings_of(run),
+        shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
+    )
+
+
+def _verbs(run: Run) -> tuple[str, ...]:
+    if run.state in ENDED_STATES:
+        return ("start",)
+    if run.state in WORKING_STATES:
+        return ("pause", "stop")
+    return () if run.state == RunState.STOPPING else ("resume", "stop")

@@ -1,0 +1,47 @@
+"""A run's pages, the latest first, with a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import Q
+
+from crawling.errors import CrawlError
+from crawling.models import Page, Run
+
+#: an unlucky search may have to read every page of the run; it is broken off rather than left to keep the server busy
+SEARCH_SECONDS = 5
+
+
+class SearchTookTooLong(CrawlError):
+    """The search read pages for 5 seconds and was broken off; name a status, or a longer piece of the address."""
+
+
+@dataclass(frozen=True)
+class PageWindow:
+    """`older` continues before these; None: nothing is older."""
+
+    pages: Sequence[Page]
+    older: int | None
+
+
+def pages_of(run: Run, *, most: int, text: str = "", status: int | None = None, before: int | None = None) -> PageWindow:
+    """The latest pages whose address or title holds `text`, fetched before that of the id. Raises SearchTookTooLong."""
+    pages = Page.objects.filter(run=run).select_related("url").order_by("-fetched_at", "-url_id")
+    if last := Page.objects.filter(run=run, pk=before).first() if before is not None else None:
+        pages = pages.filter(Q(fetched_at__lt=last.fetched_at) | Q(fetched_at=last.fetched_at, url_id__lt=last.url_id))
+    if status is not None:
+        pages = pages.filter(status=status)
+    if text:
+        pages = pages.filter(Q(url__url__icontains=text) | Q(title__icontains=text))
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
+            found = list(pages[: most + 1])
+    except OperationalError as error:
+        if "statement timeout" not in str(error):
+            raise
+        raise SearchTookTooLong from error
+    return PageWindow(found[:most], found[most - 1].pk if len(found) > most else None)

@@ -1,0 +1,58 @@
+"""How fast a run fetches: now, on average, and minute by minute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from crawling.models import Run, RunCount
+from crawling.models.jobs import ENDED_STATES
+
+MINUTES = 30
+#: the sparkline's box, in units of its own
+WIDTH, HEIGHT = 240, 40
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Pages fetched in each of the latest minutes, the oldest first; `now` is pages a second over the last minute or two."""
+
+    minutes: Sequence[tuple[datetime, int]]
+    now: float | None
+
+    @property
+    def most(self) -> int:
+        return max((pages for _, pages in self.minutes), default=0)
+
+    @property
+    def line(self) -> str:
+        """The sparkline's points, for SVG."""
+        step = WIDTH / max(1, len(self.minutes) - 1)
+        return " ".join(
+            f"{i * step:.1f},{HEIGHT - 1 - (HEIGHT - 2) * pages / max(1, self.most):.1f}" for i, (_, pages) in enumerate(self.minutes)
+        )
+
+
+def rates_of(run: Run) -> Rates:
+    """The minutes run up to now, or to the end of a run that has ended."""
+    until = run.finished_at or timezone.now()
+    last = until.replace(second=0, microsecond=0)
+    first = max(last - (MINUTES - 1) * MINUTE, run.started_at.replace(second=0, microsecond=0)) if run.started_at else last
+    rows = RunCount.objects.filter(run=run, minute__gte=first).values("minute").annotate(pages=Sum("fetched"))
+    fetched = {row["minute"]: max(0, row["pages"]) for row in rows}
+    length = int((last - first) / MINUTE) + 1
+    minutes = [(minute, fetched.get(minute, 0)) for minute in (first + i * MINUTE for i in range(length))]
+    return Rates(minutes, None if run.state in ENDED_STATES else _now(run, minutes, until))
+
+
+def _now(run: Run, minutes: Sequence[tuple[datetime, int]], now: datetime) -> float | None:
+    if run.started_at is None:
+        return None
+    since = max(run.started_at, minutes[-1][0] - MINUTE)
+    seconds = (now - since).total_seconds()
+    return sum(pages for _, pages in minutes[-2:]) / seconds if seconds >= 1 else None

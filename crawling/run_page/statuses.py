@@ -1,0 +1,88 @@
+"""What became of a run's URLs, by status, and the causes of what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from crawling.models import Run, RunStatusCount, UrlState
+from crawling.rules.statuses import explain
+
+CAUSES = 10
+SAMPLES = 3
+
+SAMPLE_URLS = """
+SELECT cause.state, cause.status, u.url, u.error
+FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
+CROSS JOIN LATERAL (
+    SELECT url, error FROM crawling_url
+    WHERE run_id = %s AND status = cause.status AND state = cause.state AND state IN ('f', 'x') LIMIT %s
+) u
+"""
+
+
+@dataclass(frozen=True)
+class StatusRow:
+    """How many URLs ended so. `kind` names its colour; `start` and `width` its place on a bar of 100."""
+
+    state: str
+    status: int
+    urls: int
+    start: float
+    width: float
+
+    @property
+    def sentence(self) -> str:
+        return explain(self.status)
+
+    @property
+    def kind(self) -> str:
+        if self.state == UrlState.EXCLUDED:
+            return "excluded"
+        return f"{self.status // 100}xx" if self.status > 0 else "none"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why URLs failed or were excluded, and some of them with what was said of each."""
+
+    state: str
+    status: int
+    urls: int
+    samples: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def sentence(self) -> str:
+        return explain(self.status)
+
+    @property
+    def may_retry(self) -> bool:
+        return self.state == UrlState.FAILED
+
+
+def status_rows(run: Run) -> list[StatusRow]:
+    """By status: HTTP's in order, then ours."""
+    counts = list(RunStatusCount.objects.filter(run=run, urls__gt=0).values_list("state", "status", "urls"))
+    counts.sort(key=lambda count: (count[1] < 0, abs(count[1])))
+    total = sum(urls for _, _, urls in counts)
+    rows, start = [], 0.0
+    for state, status, urls in counts:
+        width = 100 * urls / total
+        rows.append(StatusRow(state, status, urls, round(start, 3), round(width, 3)))
+        start += width
+    return rows
+
+
+def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[Cause]:
+    """The commonest causes among a run's status rows, failures first."""
+    ended = sorted((row for row in rows if row.state != UrlState.SUCCEEDED), key=lambda row: (row.state, -row.urls))[:CAUSES]
+    causes = {(row.state, row.status): Cause(row.state, row.status, row.urls) for row in ended}
+    if causes:
+        states, statuses = zip(*causes, strict=True)
+        with connection.cursor() as cursor:
+            cursor.execute(SAMPLE_URLS, [list(states), list(statuses), run.pk, SAMPLES])
+            for state, status, url, error in cursor.fetchall():
+                causes[state, status].samples.append((url, error))
+    return list(causes.values())

@@ -1,0 +1,117 @@
+"""The page of one crawl: its state and why, how it is getting on, and what to do about it; with its pages and hosts in full."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET, require_POST
+
+from crawling.errors import CrawlError
+from crawling.models import CrawlJob, Level, Run
+from crawling.run_page.hosts import host_rows, hosts_of
+from crawling.run_page.overview import empty_page, run_page
+from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
+from crawling.services.retrying import retry_failed
+from crawling.views.steering import back
+
+PAGES, HOSTS = 100, 200
+LEVELS = {"info": Level.INFO, "warning": Level.WARNING, "error": Level.ERROR}
+LEVEL_WORDS = {"info": "all lines", "warning": "warnings and errors", "error": "errors"}
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def crawl(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the line `?before=`."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = _run(request, job)
+    level, text, before = request.GET.get("level", ""), _text(request, "text"), _number(request, "before")
+    level = level if level in LEVELS else "info"
+    page = run_page(run, level=LEVELS[level], text=text, before=before) if run else empty_page(job)
+    asked = {"level": level, "text": text, "before": before}
+    is_fragment = getattr(request, "htmx", False)
+    answer = render(
+        request,
+        "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
+        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items()},
+    )
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def pages(request: HttpRequest, pk: int) -> HttpResponse:
+    """List the pages of a run: of `?status=`, holding `?q=` in address or title, before the page `?before=`."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = _run(request, job)
+    text, status = _text(request, "q"), _number(request, "status")
+    window = PageWindow([], None)
+    try:
+        if run:
+            window = pages_of(run, most=PAGES, text=text, status=status, before=_number(request, "before"))
+    except SearchTookTooLong as error:
+        messages.error(request, str(error))
+    statuses = run.status_counts.filter(urls__gt=0, status__gt=0).order_by("status").values_list("status", "urls") if run else []
+    here = {"crawl": job, "run": run, "window": window, "text": text, "status": status, "statuses": statuses}
+    here["before"] = request.GET.get("before")
+    return render(request, "crawling/pages.html", here)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def hosts(request: HttpRequest, pk: int) -> HttpResponse:
+    """List all hosts of a run, those with most to do first."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = _run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so it has no hosts yet.")
+    page = Paginator(hosts_of(run), HOSTS).get_page(request.GET.get("page"))
+    return render(request, "crawling/hosts.html", {"crawl": job, "run": run, "page": page, "hosts": host_rows(run, list(page.object_list))})
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Try the failed URLs of the latest run again: those of `status`, or all."""
+    assert isinstance(request.user, User)
+    job = get_object_or_404(CrawlJob, pk=pk)
+    try:
+        status = int(request.POST["status"]) if request.POST.get("status") else None
+        count = retry_failed(job, by=request.user, status=status)
+    except ValueError:
+        messages.error(request, "A status is a number, like 404.")
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        told = f"{count:,} failed URLs are queued again." if count else "Nothing had failed so; nothing is to be tried again."
+        messages.success(request, told)
+    return back(request) if request.POST.get("next") else redirect(reverse("crawling:crawl", args=[pk]))
+
+
+def _run(request: HttpRequest, job: CrawlJob) -> Run | None:
+    """The run asked for, or the latest; None: the crawl was never started."""
+    number = _number(request, "run")
+    if number is None:
+        return job.runs.select_related("crawl").first()
+    return get_object_or_404(job.runs.select_related("crawl"), number=number)
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    return request.GET.get(name, "").replace("\0", "").strip()[:200]
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    """A number from the address; nonsense counts as not given."""
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

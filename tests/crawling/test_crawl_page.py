@@ -1,0 +1,263 @@
+"""The page of a crawl, as a browser without scripts gets it, and as the live refresh does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from crawling.logbook import write
+from crawling.models import Level, LogLine, Page, Run, RunCount, Shift
+from crawling.models.jobs import RunState
+from crawling.run_page import log
+from crawling.run_page.rates import rates_of
+from crawling.services.creating import create_crawl, start_run
+from crawling.services.shifts import begin_shift
+from crawlsite.roles import make_roles
+
+
+@pytest.fixture
+def visit(client, django_user_model, transactional_db):
+    """Return a function that fetches a page of a crawl as an account of the given role."""
+    make_roles()
+
+    def get(crawl, name="crawl", role="operator", headers=None, **query):
+        user, _ = django_user_model.objects.get_or_create(username=role)
+        user.groups.set(user.groups.model.objects.filter(name=role))
+        client.force_login(user)
+        answer = client.get(reverse(f"crawling:{name}", args=[getattr(crawl, "pk", crawl)]), query, headers=headers)
+        return answer.status_code, answer.content.decode()
+
+    return get
+
+
+@pytest.fixture
+def finished(make_site, crawl_to_the_end):
+    site = make_site({"/": '<title>Home</title><a href="/a">a</a><a href="/gone">x</a><a href="/no/1">x</a>', "/a": "x"})
+    site.pages["/robots.txt"] = "User-agent: *\nDisallow: /no/"
+    return crawl_to_the_end(f"{site.url}/", name="<Library>")
+
+
+def seen(page, *words):
+    for word in words:
+        assert word in page, word
+
+
+def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
+    _, page = visit(finished.crawl)
+
+    seen(page, "&lt;Library&gt;", "state-finished", "Every URL in scope is done.", "0 known and waiting", "<small>done</small>")
+    seen(page, "200 OK", "404 Not Found", "The site&#x27;s robots.txt forbids this page.", "/gone", "Home", "nothing is due")
+    seen(page, 'value="404"', "Try all 1 failed again", "Start again")
+    assert "Pause" not in page
+
+
+def test_a_draft_says_what_will_happen(visit, order):
+    _, page = visit(create_crawl(order("http://127.0.0.1:8900/")))
+
+    seen(page, "state-draft", "Not started yet", "Press <strong>Start</strong>", "http://127.0.0.1:8900/")
+
+
+def test_a_run_that_waits_says_for_what_since_when_on_whom_and_what_ends_it(visit, order):
+    start_run(create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000})))
+    waiter = create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000}))
+    start_run(waiter)
+
+    _, page = visit(waiter)
+
+    seen(
+        page,
+        "state-waiting",
+        "<strong>Waits</strong> for",
+        "60000 bandwidth",
+        "since <time",
+        "Held by holder",
+        reverse("allocation:bank", args=[1])[:6],
+    )
+    seen(page, ">Pause<", ">Stop<")
+
+
+def test_what_a_run_holds_is_shown_with_its_units(visit, order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    start_run(crawl)
+
+    _, page = visit(crawl)
+
+    seen(page, "Holds", "<strong>1</strong> worker", "since <time")
+
+
+@pytest.mark.parametrize(
+    ("state", "shown", "hidden"),
+    [
+        (RunState.RUNNING, [">Pause<", ">Stop<"], [">Resume<", ">Start<", ">Start again<"]),
+        (RunState.PAUSED, [">Resume<", ">Stop<"], [">Pause<", ">Start<", ">Start again<"]),
+        (RunState.STOPPING, ["disabled", "It is ending"], [">Pause<", ">Stop<", ">Resume<"]),
+        (RunState.STOPPED, [">Start again<"], [">Pause<", ">Stop<"]),
+    ],
+)
+def test_only_what_can_be_done_is_offered(visit, order, state, shown, hidden):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    Run.objects.filter(pk=run.pk).update(state=state)
+
+    _, page = visit(run.crawl)
+
+    seen(page, *shown)
+    assert not [word for word in hidden if word in page]
+
+
+def test_a_viewer_sees_why_the_buttons_do_nothing(visit, finished, client):
+    _, page = visit(finished.crawl, role="viewer")
+
+    seen(page, "disabled", "steering needs an operator")
+    assert "Try all" not in page
+    assert client.post(reverse("crawling:retry", args=[finished.crawl.pk])).status_code == 403
+
+
+def test_the_operators_retry_queues_what_failed_and_comes_back(visit, finished, client):
+    visit(finished.crawl)
+    address = reverse("crawling:crawl", args=[finished.crawl.pk])
+
+    answer = client.post(reverse("crawling:retry", args=[finished.crawl.pk]), {"status": "404", "next": address}, follow=True)
+
+    assert answer.redirect_chain == [(address, 302)]
+    seen(answer.content.decode(), "1 failed URLs are queued again.")
+    assert Run.objects.get().state == "queued"
+
+
+def test_a_retry_of_nonsense_is_refused_in_words(visit, finished, client):
+    visit(finished.crawl)
+
+    answer = client.post(reverse("crawling:retry", args=[finished.crawl.pk]), {"status": "x"}, follow=True)
+
+    seen(answer.content.decode(), "A status is a number, like 404.")
+
+
+def test_an_earlier_run_can_be_looked_at_but_not_steered(visit, finished, work_off):
+    work_off(start_run(finished.crawl))
+
+    _, page = visit(finished.crawl, run="1")
+
+    seen(page, "This is an earlier run.", "Show run 2, the latest.")
+    assert "Start again" not in page
+    assert "Try all" not in page
+
+
+def test_the_live_refresh_gets_the_same_without_the_frame(visit, finished):
+    _, whole = visit(finished.crawl)
+    _, fragment = visit(finished.crawl, headers={"HX-Request": "true"})
+
+    assert "<html" not in fragment
+    assert fragment in whole
+    assert "csrfmiddlewaretoken" not in fragment  # it differs each time, and nothing else does
+
+
+@pytest.mark.parametrize("number", [0, 10**20])
+def test_an_unknown_crawl_or_run_is_not_found(visit, finished, number):
+    assert visit(number)[0] == 404
+    assert visit(finished.crawl, run=str(number)[:18])[0] == 404
+
+
+def test_nonsense_in_the_address_does_no_harm(visit, finished):
+    assert visit(finished.crawl, run="x", level="x", text="\0", before="-1")[0] == 200
+    assert visit(finished.crawl, "pages", q="\0%_", status="x", before="9" * 30)[0] == 200
+    assert visit(finished.crawl, "hosts", page="x")[0] == 200
+
+
+def test_the_progress_has_a_bar_only_where_there_is_a_limit(visit, finished, order):
+    assert "<progress" not in visit(finished.crawl)[1]
+
+    finished.crawl.max_pages = 50
+    finished.crawl.save()
+    seen(visit(finished.crawl)[1], 'value="3" max="50"', "3 of at most 50 pages")
+
+
+def test_the_log_can_be_filtered_and_paged(visit, finished, monkeypatch):
+    monkeypatch.setattr(log, "LINES", 3)
+    write(finished.pk, "the worst", level=Level.ERROR)
+
+    seen(visit(finished.crawl)[1], 'class="level-error"', "the worst", 'rel="next">older')
+    _, errors = visit(finished.crawl, level="error")
+    assert errors.count('<li class="level-') == 1
+    assert "No line is like that" in visit(finished.crawl, text="nowhere")[1]
+    assert "Shift began" in visit(finished.crawl, text="shift BEGAN")[1]
+    older = visit(finished.crawl, before=str(LogLine.objects.latest("pk").pk))[1]
+    assert "the worst" not in older
+
+
+def test_a_search_in_the_log_goes_back_piece_by_piece(finished, monkeypatch):
+    monkeypatch.setattr(log, "SEARCHED", 2)
+
+    found, before = [], None
+    for _ in range(LogLine.objects.count()):
+        window = log.log_of(finished, text="started", before=before)
+        found += window.lines
+        before = window.older
+        if before is None:
+            break
+
+    assert [line.message for line in found] == ["Run 1 started by the command line."]
+
+
+def test_all_pages_can_be_searched_and_paged(visit, finished, monkeypatch):
+    monkeypatch.setattr("crawling.views.crawl.PAGES", 1)
+
+    _, first = visit(finished.crawl, "pages")
+    seen(first, 'rel="next">older')
+    seen(visit(finished.crawl, "pages", q="home")[1], "Home")
+    seen(visit(finished.crawl, "pages", status="404")[1], "/gone")
+    seen(visit(finished.crawl, "pages", q="nowhere")[1], "No page is like that")
+    before, shown = None, []
+    while len(shown) < 5:
+        _, page = visit(finished.crawl, "pages", **({"before": before} if before else {}))
+        shown.append(page)
+        if 'rel="next"' not in page:
+            break
+        before = page.partition("before=")[2].partition('"')[0]
+    assert len(shown) == Page.objects.count() == 3
+
+
+def test_all_hosts_are_listed_with_what_is_queued_and_done(visit, finished):
+    _, page = visit(finished.crawl, "hosts")
+
+    seen(page, "127.0.0.1:", "nothing queued", "fetched", '<td class="number">4</td>')
+
+
+def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):
+    from crawling.frontier.claiming import lease_hosts
+
+    url = "http://127.0.0.1:8900/"
+    shift = begin_shift(start_run(create_crawl(order(url, name="first"))).processes.get(), epoch=1, worker="me")
+    lease_hosts(shift, limit=1, soon_seconds=1, delay_seconds=1, lease_seconds=60)
+    second = start_run(create_crawl(order(url, name="second"))).crawl
+
+    seen(visit(second)[1], "after first, which has it")
+    seen(visit(shift.process.run.crawl)[1], "being fetched now", "at work")
+
+
+def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finished):
+    start = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=3)
+    Run.objects.filter(pk=finished.pk).update(started_at=start)
+    RunCount.objects.filter(run=finished).update(minute=start, fetched=12)
+    RunCount.objects.create(run=finished, process_number=1, minute=start + timedelta(minutes=1), fetched=-5)
+
+    rates = rates_of(Run.objects.get(pk=finished.pk))
+
+    assert [pages for _, pages in rates.minutes][:3] == [12, 0, 0]
+    assert rates.most == 12
+
+
+def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, django_assert_max_num_queries):
+    Shift.objects.bulk_create(Shift(process=finished.processes.get(), epoch=90 + n, worker="w", ended_at=timezone.now()) for n in range(30))
+    for number in range(100):
+        write(finished.pk, f"line {number}")
+    visit(finished.crawl)
+
+    with django_assert_max_num_queries(35):
+        visit(finished.crawl)
+
+
+def test_nobody_sees_anything_without_logging_in(client, finished):
+    for name in ("crawl", "pages", "hosts"):
+        assert client.get(reverse(f"crawling:{name}", args=[finished.crawl.pk])).status_code == 302

@@ -24,6 +24,14 @@ class UnknownCrawl(CrawlError):
     """There is no such crawl."""
 
 
+class UnknownRun(CrawlError):
+    """The crawl has no such run."""
+
+
+class KeyReused(CrawlError):
+    """The idempotency key belongs to another order; a new order needs a new key."""
+
+
 class WrongState(CrawlError):
     """The crawl is not in a state in which this can be done."""
 

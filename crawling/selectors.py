@@ -100,14 +100,14 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
 def run_view(run: Run) -> CrawlView:
     """The crawl as one of its runs has it, which need not be the latest."""
     idle = why_idle([run]) if run.state in WORKING_STATES else {}
-    return _view(run.crawl, run, _counts([run.pk]), idle)
+    return _view(run.crawl, run, counts_of([run.pk]), idle)
 
 
 def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, Why] | None = None) -> list[CrawlView]:
     """Views in the order given. `idle`: what `why_idle` has said already of all their runs at work."""
     latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
     runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
-    counts = _counts([run.pk for run in runs.values()])
+    counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
         idle = why_idle([run for run in runs.values() if run.state in WORKING_STATES])
     return [_view(crawl, runs.get(crawl.pk), counts, idle) for crawl in crawls]
@@ -132,7 +132,8 @@ def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: Map
     )
 
 
-def _counts(run_ids: Sequence[int]) -> dict[int, Counts]:
+def counts_of(run_ids: Sequence[int]) -> dict[int, Counts]:
+    """The counts of each of these runs."""
     totals = RunCount.objects.filter(run__in=run_ids).values("run").annotate(**{name: Sum(name) for name in COUNTED})
     by_run = {run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in totals.values_list("run", *COUNTED)}
     queued = HostQueue.objects.filter(run__in=run_ids, queued__gt=0).values("run").annotate(n=Sum("queued"))

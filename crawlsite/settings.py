@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django.contrib.humanize",
     "django_htmx",
+    "ninja",
     "django_rq",
     "allocation",
     "dnscache",
@@ -53,6 +54,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "crawlsite.loopback.PlainLoopback",  # outermost: it sees the cookies that all others set
+    "crawlsite.api.errors.JsonErrors",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.http.ConditionalGetMiddleware",  # a live page that has not changed is answered 304

@@ -5,12 +5,14 @@ from django.contrib.auth import views as auth_views
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from crawlsite.api.root import api
 from crawlsite.health.views import healthz, readyz
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="crawling:crawls"), name="home"),
     path("crawls/", include("crawling.urls")),
     path("bank/", include("allocation.urls")),
+    path("api/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),

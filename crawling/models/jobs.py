@@ -29,6 +29,7 @@ class CrawlJob(models.Model):
     idempotency_key = models.CharField(
         max_length=200, blank=True, default="", help_text="a program's name for its request, so that it may send it again"
     )
+    idempotency_digest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of what that request asked for")
 
     class Meta:
         ordering = ["-pk"]

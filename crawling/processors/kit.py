@@ -21,7 +21,7 @@ WRAPPING_BYTES = 1024 * 1024
 
 @dataclass
 class Kit:
-    """Set once by the shift, but for `scope`, which it renews while toes work.
+    """Set once by the shift, but for `scope` and `delay_seconds`, which it renews while toes work.
 
     keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
     """

@@ -9,7 +9,6 @@ from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
-from crawling.rules.politeness import delay_after
 from crawling.rules.robots import MAX_ROBOTS_BYTES, Robots, read_robots
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import vet
@@ -44,14 +43,14 @@ def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
 
     status, body = as_read(fetch_robots(address.origin, get))
     kit.keep_robots(address.origin, status, body)
-    set_robots(visit, address.origin, read_robots(status, body, kit.token), kit)
+    set_robots(visit, address.origin, read_robots(status, body, kit.token))
     visit.free_at = time.monotonic() + visit.delay
 
 
-def set_robots(visit: Visit, origin: str, robots: Robots, kit: Kit) -> None:
-    """Let the rules hold for this visit, its delay included; of two origins on a host the longer delay counts."""
+def set_robots(visit: Visit, origin: str, robots: Robots) -> None:
+    """Let the rules hold for this visit, its delay included."""
     visit.robots[origin] = robots
-    visit.delay = max(visit.delay, delay_after(configured=kit.delay_seconds, crawl_delay=robots.crawl_delay))
+    visit.asked_delay = max(visit.asked_delay, robots.crawl_delay or 0.0)
 
 
 def refusal_by_robots(robots: Robots, address: Address) -> Fetched | None:

@@ -106,7 +106,7 @@ def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, 
         errors: dict[str, str] = {}
         for mistake in error.errors():
             field = ".".join(str(part) for part in mistake["loc"])
-            errors.setdefault(field, _sentence(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
+            errors.setdefault(field, sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
         return None, errors
 
 
@@ -118,7 +118,8 @@ def read_claim(value: object) -> dict[str, int]:
         return {}
 
 
-def _sentence(kind: str, context: Mapping[str, Any], otherwise: str) -> str:
+def sentence_for(kind: str, context: Mapping[str, Any], otherwise: str) -> str:
+    """Our sentence for pydantic's kind of error, or pydantic's own where we have none."""
     if kind == "too_short":
         return "needs at least one entry"
     if kind == "too_long":

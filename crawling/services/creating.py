@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -51,6 +53,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
                 claim=claim,
                 created_by=by,
                 idempotency_key=idempotency_key,
+                idempotency_digest=digest_of(fields) if idempotency_key else "",
             )
             note(by, crawl, "created")
             return crawl
@@ -74,6 +77,11 @@ def name_for(seeds: object) -> str:
     except BadUrl:
         host = "crawl"
     return free_name(host)
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """Tells two requests apart, whatever the order of their fields."""
+    return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def capacity_of(pool: Pool) -> dict[str, int]:

@@ -47,6 +47,13 @@ class HostTurns:
     def count(self) -> int:
         return len(self._visits)
 
+    def obey(self, delay_seconds: float, max_depth: int | None) -> None:
+        """Follow an order that was edited, from the next fetch of each host and the next page's links on."""
+        self._kit.delay_seconds = delay_seconds
+        self._kit.scope = Scope(self._kit.scope.hosts, max_depth)
+        for visit in self._visits.values():
+            visit.configured_delay = delay_seconds
+
     def notice_drained(self) -> None:
         """Take drained visits off the workbench. Asked before outcomes are collected, so that none of theirs is missed."""
         self._drained += self._bench.drained()
@@ -106,7 +113,7 @@ class HostTurns:
 
     def _visit(self, host: LeasedHost) -> Visit:
         now = time.monotonic()
-        return Visit(host, None, free_at=now + host.wait_seconds, leased_at=now, delay=self._kit.delay_seconds)
+        return Visit(host, None, free_at=now + host.wait_seconds, leased_at=now, configured_delay=self._kit.delay_seconds)
 
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
@@ -128,7 +135,7 @@ class HostTurns:
         known = known_robots(set().union(*origins.values())) if visits else {}
         for visit in visits:
             for origin in origins[visit.host.queue_id] & known.keys():
-                set_robots(visit, origin, read_robots(*known[origin], self._kit.token), self._kit)
+                set_robots(visit, origin, read_robots(*known[origin], self._kit.token))
 
     def _let_go(self, visits: list[Visit], *, longer: bool = False) -> None:
         now = time.monotonic()

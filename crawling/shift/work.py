@@ -112,6 +112,7 @@ class ShiftWork:
         """Ask the slower questions: is it time to end, and would more toes help?"""
         now = self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
+        self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
         age = now - self._began_at
         if self._lease.is_lost:
             self.stop("its lease was lost")

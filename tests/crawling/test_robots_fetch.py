@@ -39,7 +39,7 @@ def learn():
             forbidden=frozenset(),
             keep_robots=lambda *found: kept.append(found),
         )
-        visit = Visit(None, None, free_at=0.0, leased_at=0.0, delay=delay_seconds)
+        visit = Visit(None, None, free_at=0.0, leased_at=0.0, configured_delay=delay_seconds)
         learn_robots(visit, read_address(f"{site.url}/x"), site.address, kit)
         return visit, kept
 
@@ -127,7 +127,7 @@ def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
 
     allowed = [Allowed(ip_network("127.0.0.1/32"), 443, 443)]
     kit = Redirected("t", "t/1", Scope(frozenset(), None), 0, 1, Bandwidth(1), allowed, frozenset(), lambda *found: None)
-    visit = Visit(None, None, free_at=0.0, leased_at=0.0, delay=0.0)
+    visit = Visit(None, None, free_at=0.0, leased_at=0.0, configured_delay=0.0)
 
     learn_robots(visit, read_address("https://127.0.0.1/x"), "127.0.0.1", kit)
 

@@ -14,7 +14,7 @@ from crawling.shift.workbench import Workbench
 def visit(name="a.test", *, due_in=0.0, urls=1):
     waiting = deque(ClaimedUrl(1, number, f"http://{name}/{number}", 0, 1, 0.0) for number in range(urls))
     now = time.monotonic()
-    return Visit(LeasedHost(1, 1, name, 0.0), None, free_at=now + due_in, leased_at=now, delay=0.0, urls=waiting)
+    return Visit(LeasedHost(1, 1, name, 0.0), None, free_at=now + due_in, leased_at=now, configured_delay=0.0, urls=waiting)
 
 
 @pytest.fixture

@@ -1,0 +1,73 @@
+"""`/api/crawls`: list, make, look at, edit and delete crawls."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from ninja import Body, Header, Query, Router, Status
+
+from crawling.api.parameters import Changes, CrawlId, Cursor, Limit, Order, Text
+from crawling.api.permissions import Asking, may_add, may_change, may_delete, may_view
+from crawling.api.schemas import CrawlDetail, CrawlPage, RunPage
+from crawling.cursors import STATES, crawl_of, list_crawls, list_runs
+from crawling.models import CrawlJob
+from crawling.selectors import crawl_view
+from crawling.services.cloning import order_of
+from crawling.services.deleting import delete_crawl
+from crawling.services.editing import edit_crawl
+from crawling.services.once import create_once
+
+crawls = Router()
+Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200, pattern=r"^[\x20-\x7e]*$")]
+State = Annotated[Literal["", *STATES], Query(description="only crawls in this state")]  # type: ignore[valid-type]
+
+
+def detail(crawl: CrawlJob) -> dict[str, Any]:
+    """A crawl with the whole of its order."""
+    return {**crawl_view(crawl).as_dict(), "order": order_of(crawl)}
+
+
+@crawls.get("", response=CrawlPage, summary="List crawls, the newest first")
+@may_view
+def index(request: Asking, state: State = "", q: Text = "", cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """`q` is a part of the name. A page may be short although there are more: only `next` tells the end."""
+    views, following = list_crawls(state=state, text=q, before=cursor, limit=limit)
+    return {"items": [view.as_dict() for view in views], "next": following}
+
+
+@crawls.post("", response={201: CrawlDetail, 200: CrawlDetail}, summary="Make a crawl; it is a draft until it is started")
+@may_add
+def create(request: Asking, order: Annotated[Order, Body()], idempotency_key: Key = "") -> Status:
+    """With an `Idempotency-Key` the same request may be sent again: it makes one crawl, and is answered by 200 from the second
+    time on. The same key with another order is refused."""
+    crawl, is_new = create_once(order, by=request.user, idempotency_key=idempotency_key)
+    return Status(201 if is_new else 200, detail(crawl))
+
+
+@crawls.get("/{crawl_id}", response=CrawlDetail, summary="A crawl with its counts, its state and why")
+@may_view
+def show(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+    return detail(crawl_of(crawl_id))
+
+
+@crawls.patch("/{crawl_id}", response=CrawlDetail, summary="Edit name, limits or delay, even while it runs")
+@may_change
+def edit(request: Asking, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
+    """A run at work obeys within seconds. A host that is resting rests to the end of the delay that was promised."""
+    return detail(edit_crawl(crawl_of(crawl_id), changes, by=request.user))
+
+
+@crawls.delete("/{crawl_id}", response={204: None}, summary="Delete a crawl with all that it has found")
+@may_delete
+def delete(request: Asking, crawl_id: CrawlId) -> Status:
+    """Only a draft, or a crawl whose run has ended."""
+    delete_crawl(crawl_of(crawl_id), by=request.user)
+    return Status(204, None)
+
+
+@crawls.get("/{crawl_id}/runs", response=RunPage, summary="Its runs, the latest first")
+@may_view
+def runs(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    views, following = list_runs(crawl_of(crawl_id), before=cursor, limit=limit)
+    return {"items": [asdict(view) for view in views], "next": following}

@@ -1,0 +1,98 @@
+"""`/api/crawls/{id}/…`: what a run has found."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from ninja import Query, Router
+
+from crawling.api.parameters import CrawlId, Cursor, Limit, RunNumber, Text
+from crawling.api.permissions import Asking, may_view
+from crawling.api.schemas import CauseList, HostPage, LogPage, MinutePage, PageOut, PagePage
+from crawling.cursors import run_of
+from crawling.findings import causes, list_hosts, list_log, list_pages, minutes
+from crawling.models import Level, Page
+
+findings = Router()
+PageStatus = Annotated[str, Query(pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx")]
+LevelName = Annotated[Literal["info", "warning", "error"], Query(description="at least of this level")]
+
+
+@findings.get("/{crawl_id}/pages", response=PagePage, summary="Answered fetches, in the order in which the URLs were found")
+@may_view
+def pages(
+    request: Asking,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    status: PageStatus = "",
+    q: Text = "",
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """`q` is a part of the URL."""
+    rows, following = list_pages(run_of(crawl_id, run), status=status, text=q, after=cursor or 0, limit=limit)
+    return {"items": [_page(row) for row in rows], "next": following}
+
+
+@findings.get("/{crawl_id}/hosts", response=HostPage, summary="Hosts and what is queued on each, in the order of finding")
+@may_view
+def hosts(
+    request: Asking, crawl_id: CrawlId, run: RunNumber = None, q: Text = "", cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """`q` is a part of the host's name."""
+    rows, following = list_hosts(run_of(crawl_id, run), text=q, after=cursor or 0, limit=limit)
+    return {"items": [asdict(row) for row in rows], "next": following}
+
+
+@findings.get("/{crawl_id}/log", response=LogPage, summary="The run's log, the newest line first")
+@may_view
+def log(
+    request: Asking,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    level: LevelName = "info",
+    q: Text = "",
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """`q` is a part of the message or of its URL."""
+    rows, following = list_log(run_of(crawl_id, run), least=Level[level.upper()], text=q, before=cursor, limit=limit)
+    items = [{"id": row.pk, "at": row.at, "level": Level(row.level).label, "message": row.message, "url": row.url} for row in rows]
+    return {"items": items, "next": following}
+
+
+@findings.get("/{crawl_id}/errors", response=CauseList, summary="Why URLs were not had, the commonest cause first")
+@may_view
+def errors(request: Asking, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50) -> dict[str, Any]:
+    return {"items": [asdict(cause) for cause in causes(run_of(crawl_id, run), limit=limit)]}
+
+
+@findings.get("/{crawl_id}/stats", response=MinutePage, summary="What the run did, by minute")
+@may_view
+def stats(
+    request: Asking,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    cursor: Annotated[int | None, Query(ge=0, le=2**32, description="`next` of the page before")] = None,
+    limit: Limit = 60,
+) -> dict[str, Any]:
+    rows, following = minutes(run_of(crawl_id, run), after=cursor or 0, limit=limit)
+    return {"items": [asdict(row) for row in rows], "next": following}
+
+
+def _page(page: Page) -> PageOut:
+    return PageOut(
+        url=page.url.url,
+        final_url=page.final_url,
+        status=page.status,
+        content_type=page.content_type,
+        bytes=page.bytes,
+        charset=page.charset,
+        title=page.title,
+        depth=page.url.depth,
+        fetched_at=page.fetched_at,
+        fetch_seconds=page.fetch_seconds,
+        address=page.address,
+        fingerprint=f"{page.fingerprint & (1 << 64) - 1:016x}",
+    )

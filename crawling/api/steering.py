@@ -1,0 +1,84 @@
+"""`/api/crawls/{id}/VERB`: what an operator does to a crawl."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from typing import Annotated, Any
+
+from ninja import Body, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.api.crawls import detail
+from crawling.api.parameters import CrawlId
+from crawling.api.permissions import Asking, may_add, may_change
+from crawling.api.schemas import CrawlDetail, CrawlOut, Retried
+from crawling.cursors import crawl_of
+from crawling.models import CrawlJob
+from crawling.selectors import crawl_view
+from crawling.services.cloning import clone_crawl
+from crawling.services.creating import start_run
+from crawling.services.retrying import retry_failed
+from crawling.services.steering import pause, resume, stop
+
+steering = Router()
+
+
+class Clone(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]})
+    name: str | None = Field(None, description="the name with `copy` behind it if left out")
+
+
+class Retry(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
+    status: Annotated[int, Field(ge=-99, le=599)] | None = Field(None, description="only those that failed by this status")
+
+
+def summary(crawl: CrawlJob) -> dict[str, Any]:
+    return crawl_view(crawl).as_dict()
+
+
+@steering.post("/{crawl_id}/start", response=CrawlOut, summary="Start a new run")
+@may_change
+def start(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = crawl_of(crawl_id)
+    start_run(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/pause", response=CrawlOut, summary="Finish the fetches under way, give everything back and wait")
+@may_change
+def pause_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = crawl_of(crawl_id)
+    pause(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Go on where a paused run stood")
+@may_change
+def resume_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = crawl_of(crawl_id)
+    resume(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/stop", response=CrawlOut, summary="End the run; its pages are kept")
+@may_change
+def stop_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = crawl_of(crawl_id)
+    stop(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/clone", response={201: CrawlDetail}, summary="Make a draft of the same order")
+@may_add
+def clone(request: Asking, crawl_id: CrawlId, options: Annotated[Clone | None, Body()] = None) -> Status:
+    copy = clone_crawl(crawl_of(crawl_id), name=options.name if options else None, by=request.user)
+    return Status(201, detail(copy))
+
+
+@steering.post("/{crawl_id}/retry-failed", response=Retried, summary="Put failed URLs of the latest run back into its queue")
+@may_change
+def retry(request: Asking, crawl_id: CrawlId, options: Annotated[Retry | None, Body()] = None) -> dict[str, Any]:
+    """A run that had ended goes on as the same run."""
+    crawl = crawl_of(crawl_id)
+    retried = retry_failed(crawl, status=options.status if options else None, by=request.user)
+    return {"retried": retried, "crawl": summary(crawl)}

@@ -1,0 +1,126 @@
+"""What a run has found: pages, hosts, log, causes of failures, and its work by minute. One query a list, each bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from django.db.models import Count, Min, Model, QuerySet, Sum
+from django.utils import timezone
+
+from crawling.models import HostQueue, Level, LogLine, Page, Run, RunCount, Url, UrlState
+from crawling.rules.statuses import explain
+from crawling.selectors import COUNTED
+
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True)
+class HostView:
+    """A host of a run. `leased_to` is the crawl that is fetching from it, if one is; before `due_at` nobody may."""
+
+    name: str
+    process: int
+    queued: int
+    due_at: datetime
+    delay_seconds: float
+    leased_to: str | None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why URLs were not had: `reason` as it was told of them, `meaning` that of the status; one of the URLs stands for all."""
+
+    state: str
+    status: int | None
+    meaning: str
+    reason: str
+    urls: int
+    example: str
+
+
+@dataclass(frozen=True)
+class Minute:
+    """What a run did in one minute, in the order of COUNTED. A retry takes off what no longer counts, so numbers may be negative."""
+
+    minute: datetime
+    discovered: int
+    fetched: int
+    succeeded: int
+    failed: int
+    excluded: int
+    bytes: int
+
+
+def list_pages(run: Run, *, status: str = "", text: str = "", after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:
+    """Answered fetches in the order in which their URLs were found. status: `404`, or `4xx` for all of a kind."""
+    found = Page.objects.select_related("url").filter(run=run, pk__gt=after)
+    if status.endswith("xx"):
+        found = found.filter(status__range=(int(status[0]) * 100, int(status[0]) * 100 + 99))
+    elif status:
+        found = found.filter(status=int(status))
+    if text:
+        found = found.filter(url__url__contains=text)
+    return _page(found.order_by("pk"), limit)
+
+
+def list_hosts(run: Run, *, text: str = "", after: int = 0, limit: int) -> tuple[list[HostView], int | None]:
+    """The run's hosts in the order in which they were found."""
+    found = HostQueue.objects.select_related("host__shift__process__run__crawl").filter(run=run, pk__gt=after)
+    if text:
+        found = found.filter(host__name__contains=text)
+    rows, following = _page(found.order_by("pk"), limit)
+    return [_host(row) for row in rows], following
+
+
+def _host(queue: HostQueue) -> HostView:
+    host, shift = queue.host, queue.host.shift
+    is_leased = shift is not None and shift.ended_at is None and host.lease_until is not None and host.lease_until > timezone.now()
+    return HostView(
+        name=host.name,
+        process=queue.process_number,
+        queued=queue.queued,
+        due_at=max(queue.due_at, host.due_at),
+        delay_seconds=host.delay_seconds,
+        leased_to=shift.process.run.crawl.name if shift is not None and is_leased else None,
+    )
+
+
+def list_log(run: Run, *, least: Level = Level.INFO, text: str = "", before: int | None = None, limit: int) -> tuple[Any, int | None]:
+    """Lines of the run's log of at least that level, the newest first."""
+    found = LogLine.objects.filter(run=run, level__gte=least)
+    if text:
+        found = found.filter(message__icontains=text) | found.filter(url__icontains=text)
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    return _page(found.order_by("-pk"), limit)
+
+
+def causes(run: Run, *, limit: int) -> list[Cause]:
+    """Why URLs failed or were excluded, the commonest reason first."""
+    ended = Url.objects.filter(run=run, state__in=[UrlState.FAILED, UrlState.EXCLUDED])
+    groups = ended.values_list("state", "status", "error").annotate(n=Count("pk"), first=Min("pk")).order_by("-n", "first")[:limit]
+    rows = list(groups)
+    examples = dict(Url.objects.filter(pk__in=[row[4] for row in rows]).values_list("pk", "url"))
+    return [
+        Cause(UrlState(state).label, status, "" if status is None else explain(status), error, count, examples.get(first, ""))
+        for state, status, error, count, first in rows
+    ]
+
+
+def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[Minute], int | None]:
+    """The run's work by minute, the oldest first; the cursor is the minute in seconds since 1970."""
+    since = datetime.fromtimestamp(after, UTC)
+    counts = RunCount.objects.filter(run=run, minute__gt=since).values("minute").order_by("minute")
+    sums = counts.annotate(**{f"total_{name}": Sum(name) for name in COUNTED})
+    rows = list(sums.values_list("minute", *(f"total_{name}" for name in COUNTED))[: limit + 1])
+    found = [Minute(*row) for row in rows[:limit]]
+    return found, int(found[-1].minute.timestamp()) if len(rows) > limit else None
+
+
+def _page(found: QuerySet[M], limit: int) -> tuple[list[M], int | None]:
+    """So many rows, and the id to go on from if there are more."""
+    rows = list(found[: limit + 1])
+    return rows[:limit], rows[limit - 1].pk if len(rows) > limit else None

@@ -1,0 +1,43 @@
+"""Make a crawl like another one."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from crawling.models import CrawlJob
+from crawling.services.creating import create_crawl
+
+LONGEST_NAME = 100
+
+
+def order_of(crawl: CrawlJob) -> dict[str, Any]:
+    """The order that would make this crawl: the fields of `crawling.rules.orders`."""
+    return {
+        "name": crawl.name,
+        "seeds": list(crawl.seeds),
+        "order": crawl.visit_order,
+        "max_pages": crawl.max_pages,
+        "max_depth": crawl.max_depth,
+        "max_bytes": crawl.max_bytes,
+        "max_seconds": crawl.max_seconds,
+        "delay_seconds": crawl.delay_seconds,
+        "processes": crawl.processes,
+        "batch_size": crawl.batch_size,
+        "claim": dict(crawl.claim),
+    }
+
+
+def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
+    """Make a draft of the same order, checked as it stands today. Raises BadOrder."""
+    return create_crawl({**order_of(crawl), "name": name or _free_name(crawl.name)}, by=by)
+
+
+def _free_name(name: str) -> str:
+    """`NAME copy`, or with the first number that is free; cut where it would be too long."""
+    stem = name[: LONGEST_NAME - len(" copy 9999")]
+    taken = set(CrawlJob.objects.filter(name__startswith=f"{stem} copy").values_list("name", flat=True))
+    copies = (f"{stem} copy" if number == 1 else f"{stem} copy {number}" for number in count(1))
+    return next(copy for copy in copies if copy not in taken)

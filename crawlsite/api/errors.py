@@ -1,0 +1,103 @@
+"""Every error as JSON: a sentence in `detail`, a proper status, and a sentence by field where fields are wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from allocation.errors import AllocationError, BadAmount, BankBusy, UnknownPool, UnknownResource
+from crawling.errors import BadOrder, CrawlError, UnknownCrawl, UnknownRun
+from crawling.rules.addresses import BadUrl
+from crawling.rules.orders import sentence_for
+from dnscache.errors import DnsCacheError
+
+#: the first that fits counts
+STATUSES: tuple[tuple[type[Exception], int], ...] = (
+    (PermissionDenied, 403),
+    (ObjectDoesNotExist, 404),
+    (UnknownCrawl, 404),
+    (UnknownRun, 404),
+    (UnknownPool, 404),
+    (RequestDataTooBig, 413),
+    (BadUrl, 422),
+    (DnsCacheError, 422),
+    (BadAmount, 422),
+    (UnknownResource, 422),
+    (BankBusy, 503),
+    (AllocationError, 409),
+    (CrawlError, 409),
+)
+SENTENCES = {
+    PermissionDenied: "Your account may not do this; ask an administrator for the permission.",
+    ObjectDoesNotExist: "There is no such thing any more.",
+    RequestDataTooBig: "The body is too big; split it over several requests.",
+}
+API_PREFIX = "/api/"
+
+
+def add_error_handlers(api: NinjaAPI) -> None:
+    for kind, status in STATUSES:
+        api.add_exception_handler(kind, _answer(api, status, SENTENCES.get(kind)))
+    api.add_exception_handler(BadOrder, _told(api, _bad_order))
+    api.add_exception_handler(ValidationError, _told(api, _bad_input))
+    api.add_exception_handler(HttpError, _told(api, _http_error))
+
+
+def _told(api: NinjaAPI, tell: Callable[[NinjaAPI, HttpRequest, Any], HttpResponse]) -> Callable[[HttpRequest, Any], HttpResponse]:
+    return lambda request, error: tell(api, request, error)
+
+
+def _answer(api: NinjaAPI, status: int, sentence: str | None) -> Callable[[HttpRequest, Any], HttpResponse]:
+    return lambda request, error: api.create_response(request, {"detail": sentence or str(error)}, status=status)
+
+
+def _by_field(api: NinjaAPI, request: HttpRequest, errors: dict[str, str]) -> HttpResponse:
+    detail = "; ".join(f"{field}: {sentence}" for field, sentence in errors.items())
+    return api.create_response(request, {"detail": detail, "errors": errors}, status=422)
+
+
+def _bad_order(api: NinjaAPI, request: HttpRequest, error: BadOrder) -> HttpResponse:
+    return _by_field(api, request, error.errors)
+
+
+def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """Sentences by field, as orders have them; where a value came from (query, body) its name tells already."""
+    errors: dict[str, str] = {}
+    for mistake in error.errors:
+        where = [str(part) for part in mistake["loc"]]
+        errors.setdefault(".".join(where[1:]) or where[0], sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
+    return _by_field(api, request, errors)
+
+
+def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpResponse:
+    detail = error.message
+    if error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__:
+        detail = f"The body is not JSON: {error.__cause__}"
+    elif error.status_code == HTTPStatus.UNAUTHORIZED and detail == HTTPStatus.UNAUTHORIZED.phrase:
+        detail = "Log in, or send a token as `Authorization: Bearer TOKEN`; `manage.py api_token` makes one."
+    response = api.create_response(request, {"detail": detail}, status=error.status_code)
+    if error.status_code == HTTPStatus.UNAUTHORIZED:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+class JsonErrors:
+    """Middleware: what Django itself answers to a program's mistake, or to a fault of ours, becomes JSON as well."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_error = request.path.startswith(API_PREFIX) and response.status_code >= HTTPStatus.BAD_REQUEST
+        if is_error and not response.get("Content-Type", "").startswith("application/json"):
+            response.content = json.dumps({"detail": f"{HTTPStatus(response.status_code).description or response.reason_phrase}."})
+            response["Content-Type"] = "application/json; charset=utf-8"
+        return response

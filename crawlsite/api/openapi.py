@@ -1,0 +1,51 @@
+"""The description of the endpoints, with the errors that are the same everywhere said once, here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import NinjaAPI, Schema
+from ninja.openapi.schema import OpenAPISchema
+from pydantic import Field
+
+
+class Problem(Schema):
+    """Every error looks like this."""
+
+    detail: str = Field(description="a sentence that says what is wrong and what to do")
+    errors: dict[str, str] | None = Field(None, description="a sentence for each field that is wrong (422 only)")
+
+
+ALWAYS = {401: "Nobody is logged in", 403: "The user's role does not allow it"}
+WITH_INPUT = {422: "A parameter or field is wrong"}
+WITH_BODY = {400: "The body is not JSON", 413: "The body is too big"}
+WITH_PATH = {404: "There is no such thing"}
+WRITING = {409: "It cannot be done in the present state", 503: "The bank is busy; try again shortly"}
+SCHEMA = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+
+
+class DescribedAPI(NinjaAPI):
+    """A NinjaAPI whose description tells every status that its error handlers may answer with."""
+
+    def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None) -> OpenAPISchema:
+        schema = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        schema["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        for methods in schema["paths"].values():
+            for method, operation in methods.items():
+                for status, words in _errors(method, operation).items():
+                    operation["responses"].setdefault(status, {"description": words, **SCHEMA})
+        return schema
+
+
+def _errors(method: str, operation: dict[str, Any]) -> dict[int, str]:
+    errors = dict(ALWAYS)
+    places = {parameter["in"] for parameter in operation["parameters"]}
+    if places or "requestBody" in operation:
+        errors |= WITH_INPUT
+    if "requestBody" in operation:
+        errors |= WITH_BODY
+    if "path" in places:
+        errors |= WITH_PATH
+    if method != "get":
+        errors |= WRITING
+    return errors

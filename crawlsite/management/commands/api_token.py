@@ -1,0 +1,57 @@
+"""`manage.py api_token`: give a program a token to log in with, or take it back."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db import IntegrityError
+
+from crawling.management.doors import plain_errors
+from crawlsite.models import ApiToken
+from crawlsite.tokens import make_token
+
+LONGEST_NAME = 100
+
+
+class Command(BaseCommand):
+    help = "Make a token by which a program uses /api/ as a user, and print it once; nobody can read it again."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("user", help="the user whose permissions the program gets")
+        parser.add_argument("--name", required=True, help="what uses it, such as `nightly import`")
+        parser.add_argument("--revoke", action="store_true", help="take the token of that name back instead")
+
+    def handle(self, *, user: str, name: str, revoke: bool, **options: Any) -> None:
+        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+            raise CommandError(f"--name: must be one line of 1 to {LONGEST_NAME} characters.")
+        with plain_errors():
+            if revoke:
+                self._revoke(user, name)
+            else:
+                self._make(_user(user), name)
+
+    def _make(self, user: User, name: str) -> None:
+        if not user.is_active:
+            raise CommandError(f"{user} may not log in, so a token would open nothing; make the account active first.")
+        try:
+            token = make_token(user, name)
+        except IntegrityError as error:
+            raise CommandError(f"{user} has a token named {name!r} already; choose another name, or --revoke that one first.") from error
+        self.stdout.write(token)
+        self.stderr.write("Send it as `Authorization: Bearer TOKEN`. It is not shown again.")
+
+    def _revoke(self, username: str, name: str) -> None:
+        deleted, _ = ApiToken.objects.filter(user=_user(username), name=name).delete()
+        if not deleted:
+            raise CommandError(f"{username} has no token named {name!r}.")
+        self.stdout.write(f"The token {name!r} of {username} opens nothing any more.")
+
+
+def _user(username: str) -> User:
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        raise CommandError(f"There is no user {username!r}; administrators make users in the admin site.")
+    return user

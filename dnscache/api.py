@@ -1,0 +1,100 @@
+"""`/api/dns`: what DNS said."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar, cast
+
+from django.contrib.admin.models import DELETION, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest
+from ninja import Path, Query, Router, Schema, Status
+
+from dnscache import services
+from dnscache.models import DnsEntry
+from dnscache.names import read_host
+
+dns = Router()
+V = TypeVar("V")
+TEXT = r"^[^\x00]*$"
+Name = Annotated[str, Path(max_length=1000, description="a host name, in any spelling", examples=["example.org"])]
+EntryStatus = Annotated[Literal["", "ok", "nxdomain", "nodata", "servfail", "timeout"], Query(description="only answers of this kind")]
+
+
+class Asking(HttpRequest):
+    """A request as endpoints get it: somebody is logged in."""
+
+    user: User
+
+
+def _needs(permission: str) -> Callable[[V], V]:
+    """Django's own check. (Its types know only views that answer an HttpResponse.)"""
+    return cast("Callable[[V], V]", permission_required(permission, raise_exception=True))
+
+
+class Entry(Schema):
+    """An answer as it was given; whether its addresses may be fetched from is decided at each connect."""
+
+    name: str
+    status: str
+    addresses: list[str]
+    address_classes: list[str]
+    canonical: str
+    rcode: int | None
+    ttl: int
+    resolve_ms: int
+    resolved_at: datetime
+    expires_at: datetime
+    retry_at: datetime | None
+    fails: int
+    upstream: str
+    error: str
+
+
+class EntryPage(Schema):
+    items: list[Entry]
+    next: str | None
+
+
+def entry_of(name: str) -> DnsEntry:
+    """Raises DnsCacheError for what is no name, and Http404 for one that is not in the cache."""
+    host = read_host(name).text
+    entry = DnsEntry.objects.filter(name=host).first()
+    if entry is None:
+        raise Http404(f"{host} is not in the cache.")
+    return entry
+
+
+@dns.get("", response=EntryPage, summary="The cache, by name")
+@_needs("dnscache.view_dnsentry")
+def index(
+    request: Asking,
+    status: EntryStatus = "",
+    q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
+    cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
+    limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
+) -> dict[str, Any]:
+    found = DnsEntry.objects.filter(name__gt=cursor).order_by("name")
+    if status:
+        found = found.filter(status=status)
+    if q:
+        found = found.filter(name__contains=q)
+    rows = list(found[: limit + 1])
+    return {"items": rows[:limit], "next": rows[limit - 1].name if len(rows) > limit else None}
+
+
+@dns.get("/{name}", response=Entry, summary="What the cache knows of a name; nobody is asked")
+@_needs("dnscache.view_dnsentry")
+def show(request: Asking, name: Name) -> DnsEntry:
+    return entry_of(name)
+
+
+@dns.delete("/{name}", response={204: None}, summary="Forget a name; it is asked for again when it is needed")
+@_needs("dnscache.delete_dnsentry")
+def flush(request: Asking, name: Name) -> Status:
+    entry = entry_of(name)
+    LogEntry.objects.log_actions(request.user.pk, [entry], DELETION, "flushed", single_object=True)
+    services.flush([entry.name])
+    return Status(204, None)

@@ -101,6 +101,26 @@ class ProcessFinished(AllocationError):
     """The process has finished and asks for nothing more; register a new one."""
 
 
+class BadKeepTime(AllocationError):
+    """Units are reserved for more than 0 seconds and at most a day."""
+
+
+class NothingToKeep(AllocationError):
+    """The process holds nothing that could be reserved."""
+
+
+class KeepWouldBeUnsafe(AllocationError):
+    """Without these units not every other process could be sure to finish; give them back instead."""
+
+
+class NotKept(AllocationError):
+    """Nothing is reserved for the process any more; ask for a start."""
+
+
+class ResumeWouldBeUnsafe(AllocationError):
+    """While other units are reserved, not every process could be sure to finish if this one went on with what it kept."""
+
+
 class BankBusy(AllocationError):
     """The pool stayed locked by others through every attempt; try again shortly."""
 

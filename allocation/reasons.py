@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from allocation import banker
-from allocation.banker import Matrix, State, Vector, Verdict
+from allocation.banker import State, Vector, Verdict
+from allocation.wording import Measure, clock, listed, some
 
-NAMES_AT_MOST = 5
+
+@dataclass(frozen=True)
+class Party:
+    """A process as sentences need it. `since` tells since when it holds, if known; `kept_until` that its units are reserved."""
+
+    id: int
+    label: str
+    allocation: Vector
+    since: datetime | None = None
+    kept_until: datetime | None = None
 
 
 @dataclass(frozen=True)
 class Parties:
-    """Who stands for the rows and the columns of a State, in their order."""
+    """Who stands for the rows and the columns of a State, in their order; and who keeps units without being a row of it."""
 
-    ids: tuple[int, ...]
-    labels: tuple[str, ...]
-    keys: tuple[str, ...]
+    rows: tuple[Party, ...]
+    measures: tuple[Measure, ...]
+    kept: tuple[Party, ...] = ()
 
 
 @dataclass(frozen=True)
 class Blocker:
-    """A process that holds units of a class that is short."""
+    """A process that holds units of a class that is short; `kept_until` if they are reserved while it pauses."""
 
     process: int
     label: str
     key: str
     units: int
+    amount: str = ""
+    since: datetime | None = None
+    kept_until: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -51,66 +65,71 @@ def explain(state: State, parties: Parties, process: int, request: Vector, verdi
 
 def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:
     """Name the classes of which more is asked than needed: `memory: 5 asked, at most 3`."""
-    return "; ".join(f"{key}: {r} asked, at most {n}" for key, r, n in zip(keys, request, need, strict=True) if r > n)
+    return "; ".join(f"{key}: {r:,} asked, at most {n:,}" for key, r, n in zip(keys, request, need, strict=True) if r > n)
 
 
 def _unavailable(state: State, parties: Parties, process: int, request: Vector) -> Explanation:
     short = {j: r - s for j, (r, s) in enumerate(zip(request, state.available, strict=True)) if r > s}
-    blockers = _holders(state.allocation, parties, rows=range(len(parties.ids)), classes=short, but=process)
-    parts = [f"{lack} {parties.keys[j]} short ({request[j]} asked, {state.available[j]} free)" for j, lack in short.items()]
+    holders = [party for i, party in enumerate(parties.rows) if i != process]
+    blockers = _blockers([*holders, *parties.kept], parties.measures, short)
+    parts = [f"{parties.measures[j].amount(request[j])}, {_free(state.available[j])}: {lack:,} short" for j, lack in short.items()]
+    missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(
         Verdict.WAIT_UNAVAILABLE,
-        f"Unavailable: {'; '.join(parts)}. {_held_by(blockers)}",
+        f"Needs {'; and '.join(parts)}. {_held_by(blockers)}",
         blockers,
-        f"It ends when {_all_of([f'{lack} {parties.keys[j]}' for j, lack in short.items()])} come back{_from(blockers)}.",
+        f"It ends when {missing} come back{_from(blockers)}.",
     )
+
+
+def _free(units: int) -> str:
+    return "none is free" if units == 0 else "1 is free" if units == 1 else f"{units:,} are free"
 
 
 def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
     """`after` is the state that the grant would make: who finishes in it, and who would be stuck for what?"""
     order = banker.finishable(after)
     work = banker.work_along(after, order)[-1]
-    stuck = [i for i in range(len(parties.ids)) if i not in order]
+    stuck = [i for i in range(len(parties.rows)) if i not in order]
     # From a safe state the requester is always among the stuck; from a flagged one it may not be.
     first = process if process in stuck else stuck[0]
     short = {j: n - w for j, (n, w) in enumerate(zip(after.need[first], work, strict=True)) if n > w}
-    blockers = _holders(after.allocation, parties, rows=stuck, classes=short, but=first)
-    parts = [f"{after.need[first][j]} {parties.keys[j]} with only {work[j]} sure to be free" for j in short]
-    others = [parties.labels[i] for i in stuck if i != process]
+    blockers = _blockers([*(parties.rows[i] for i in stuck if i != first), *parties.kept], parties.measures, short)
+    parts = [f"{parties.measures[j].amount(after.need[first][j])} with only {work[j]:,} sure to come free" for j in short]
+    others = [parties.rows[i].label for i in stuck if i != process]
+    harm = (
+        f"{some(others)} and this process could block each other for ever" if others else "it could wait for as long as they are reserved"
+    )
     return Explanation(
         Verdict.WAIT_UNSAFE,
-        f"Unsafe: after this grant {parties.labels[first]} could still ask for {_all_of(parts)}, so {_some(others) or 'it'} "
-        f"and this process could block each other for ever. {_held_by(blockers)}",
+        f"Enough is free, but it would not be safe: after this grant {parties.rows[first].label} could still ask for "
+        f"{listed(parts)}, so {harm}. {_held_by(blockers)}",
         blockers,
-        f"It ends when {_all_of([parties.keys[j] for j in short])} come back{_from(blockers)}.",
+        f"It ends when {listed([parties.measures[j].name for j in short])} comes back{_from(blockers)}.",
     )
 
 
-def _holders(allocation: Matrix, parties: Parties, *, rows: Sequence[int], classes: dict[int, int], but: int) -> tuple[Blocker, ...]:
-    """Those of `rows` that hold some of `classes`, for each class the largest holder first."""
+def _blockers(holders: Iterable[Party], measures: Sequence[Measure], short: Iterable[int]) -> tuple[Blocker, ...]:
+    """Those of `holders` that hold some of the classes that are short, for each class the largest holder first."""
     found = [
-        (j, -allocation[i][j], Blocker(parties.ids[i], parties.labels[i], parties.keys[j], allocation[i][j]))
-        for i in rows
-        for j in classes
-        if i != but and allocation[i][j] > 0
+        (j, -units, Blocker(one.id, one.label, measures[j].key, units, measures[j].amount(units), one.since, one.kept_until))
+        for one in holders
+        for j in short
+        if (units := one.allocation[j])
     ]
     return tuple(blocker for _, _, blocker in sorted(found, key=lambda entry: entry[:2]))
 
 
 def _held_by(blockers: Sequence[Blocker]) -> str:
-    return f"Held by {_some([f'{b.label} ({b.units} {b.key})' for b in blockers])}." if blockers else "No other process holds any."
+    return f"Held by {some([_holding(blocker) for blocker in blockers])}." if blockers else "No other process holds any."
+
+
+def _holding(blocker: Blocker) -> str:
+    if blocker.kept_until:
+        return f"{blocker.label} ({blocker.amount}, reserved until {clock(blocker.kept_until)})"
+    since = f" since {clock(blocker.since)}" if blocker.since else ""
+    return f"{blocker.label} ({blocker.amount}{since})"
 
 
 def _from(blockers: Sequence[Blocker]) -> str:
-    return f" from {_some(list(dict.fromkeys(b.label for b in blockers)), last='or')}" if blockers else ""
-
-
-def _some(names: Sequence[str], *, last: str = "and") -> str:
-    shown = list(names[:NAMES_AT_MOST])
-    if len(names) > NAMES_AT_MOST:
-        shown.append(f"{len(names) - NAMES_AT_MOST} more")
-    return _all_of(shown, last=last)
-
-
-def _all_of(names: Sequence[str], *, last: str = "and") -> str:
-    return f" {last} ".join(part for part in (", ".join(names[:-1]), "".join(names[-1:])) if part)
+    return f" from {some(list(dict.fromkeys(b.label for b in blockers)), last='or')}" if blockers else ""

@@ -13,9 +13,10 @@ from allocation import banker
 from allocation.banker import Decision, State, Vector, Verdict
 from allocation.errors import UnknownPool
 from allocation.models import Policy, Pool, Process, ProcessState, Request, RequestKind, RequestState, ResourceClass
-from allocation.reasons import Parties, explain
+from allocation.reasons import Parties, Party, explain
 from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
 from allocation.values import Outcome
+from allocation.wording import Measure
 
 HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
@@ -33,24 +34,32 @@ def bank_view(pool_id: int) -> BankView:
 
     waiting = {request.process_id for request in requests}
     processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
-    holders = [process for process in processes if any(process.allocation)]
+    holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
     order = banker.finishable(_state(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
-    # Who holds nothing can always come last: its claim is within capacity.
-    sequence = None if stuck else [holders[i] for i in order] + [process for process in processes if not any(process.allocation)]
+    reserved = tuple(process for process in processes if process.kept_until)
+    idle, held_off = _part(pool, reserved, [process for process in processes if not any(process.allocation)])
     return BankView(
         id=pool.pk,
         name=pool.name,
         policy=pool.policy,
-        resources=tuple(
-            ResourceRow(one.key, one.unit, one.sentence, pool.capacity[one.ordinal], pool.available[one.ordinal]) for one in classes
-        ),
+        resources=resource_rows(pool, classes),
         processes=processes,
         is_safe=not stuck,
-        safe_sequence=None if sequence is None else _steps(pool, sequence),
+        safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
-        waiting=tuple(_wait_row(pool, classes, holders, processes, request, i) for i, request in enumerate(requests, start=1)),
+        waiting=tuple(_wait_row(pool, classes, processes, request, i) for i, request in enumerate(requests, start=1)),
+        reserved=reserved,
+        held_off=tuple(held_off),
     )
+
+
+def _part(pool: Pool, reserved: Sequence[ProcessRow], idle: Sequence[ProcessRow]) -> tuple[list[ProcessRow], list[ProcessRow]]:
+    """Part those that hold nothing: who can always come last, and who claims more than there is beside the reservations."""
+    most = tuple(pool.capacity)
+    for process in reserved:
+        most = banker.minus(most, process.allocation)
+    return [one for one in idle if banker.fits(one.maximum, most)], [one for one in idle if not banker.fits(one.maximum, most)]
 
 
 def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
@@ -104,11 +113,12 @@ def _process_row(row: Process, *, waits: bool) -> ProcessRow:
         maximum=maximum,
         allocation=allocation,
         need=banker.minus(maximum, allocation),
-        state="waiting" if waits else "holding" if any(allocation) else "idle",
+        state="reserved" if row.kept_until else "waiting" if waits else "holding" if any(allocation) else "idle",
         epoch=row.epoch,
         lease_until=row.lease_until,
         worker=row.worker,
         since=row.since,  # type: ignore[attr-defined]  # annotated
+        kept_until=row.kept_until,
     )
 
 
@@ -121,12 +131,16 @@ def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[Step, ...]:
     return tuple(Step(process, work[i], work[i + 1]) for i, process in enumerate(sequence))
 
 
-def _wait_row(
-    pool: Pool, classes: list[ResourceClass], holders: list[ProcessRow], processes: Sequence[ProcessRow], request: Request, position: int
-) -> WaitRow:
+def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[ResourceRow, ...]:
+    """Capacity and Available of a pool, class by class."""
+    return tuple(ResourceRow(one.key, one.unit, one.sentence, pool.capacity[one.ordinal], pool.available[one.ordinal]) for one in classes)
+
+
+def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[ProcessRow], request: Request, position: int) -> WaitRow:
     asker = next(process for process in processes if process.id == request.process_id)
-    rows = holders if any(asker.allocation) else [*holders, asker]
-    parties = Parties(tuple(row.id for row in rows), tuple(row.label for row in rows), tuple(one.key for one in classes))
+    rows = [process for process in processes if process is asker or (any(process.allocation) and process.kept_until is None)]
+    measures = tuple(Measure(one.key, one.unit) for one in classes)
+    parties = Parties(_parties(rows), measures, _parties(process for process in processes if process.kept_until))
     state, amounts = _state(pool, rows), tuple(request.amounts)
     why = explain(state, parties, rows.index(asker), amounts, _verdict(pool, state, rows.index(asker), amounts).verdict)
     return WaitRow(
@@ -143,6 +157,10 @@ def _wait_row(
         deadline=request.deadline,
         position=position,
     )
+
+
+def _parties(processes: Iterable[ProcessRow]) -> tuple[Party, ...]:
+    return tuple(Party(one.id, one.label, one.allocation, one.since, one.kept_until) for one in processes)
 
 
 def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> Decision:

@@ -9,6 +9,7 @@ from uuid import UUID
 from allocation.banker import Vector, Verdict
 from allocation.models import RequestKind
 from allocation.reasons import Blocker
+from allocation.wording import Measure
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,26 @@ class ResourceRow:
     capacity: int
     available: int
 
+    @property
+    def measure(self) -> Measure:
+        return Measure(self.key, self.unit)
+
+    @property
+    def used(self) -> int:
+        return self.capacity - self.available
+
+    @property
+    def percent(self) -> int:
+        """How much of the capacity is in use, rounded down."""
+        return 100 * self.used // self.capacity if self.capacity else 0
+
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """A process with its rows of Max, Allocation and Need. `state` is holding, waiting or idle; `since` tells since when it holds."""
+    """A process with its rows of Max, Allocation and Need. `since` tells since when it holds.
+
+    `state` is holding, waiting, idle, or reserved: then its units are kept without a shift, until `kept_until`.
+    """
 
     id: int
     label: str
@@ -37,6 +54,7 @@ class ProcessRow:
     lease_until: datetime | None
     worker: str
     since: datetime | None
+    kept_until: datetime | None = None
 
     @property
     def cells(self) -> list[tuple[int, int, int]]:
@@ -73,7 +91,11 @@ class WaitRow:
 
 @dataclass(frozen=True)
 class BankView:
-    """A pool. `safe_sequence` is None if the state is unsafe, and then `stuck` names who could not be sure to finish."""
+    """A pool. `safe_sequence` is None if the state is unsafe, and then `stuck` names who could not be sure to finish.
+
+    The sequence leaves out who is `reserved`, and who holds nothing and claims more than there is beside the
+    reservations (`held_off`): it is not stuck, but will be served only once a reservation has ended.
+    """
 
     id: int
     name: str
@@ -84,6 +106,8 @@ class BankView:
     safe_sequence: tuple[Step, ...] | None
     stuck: tuple[ProcessRow, ...]
     waiting: tuple[WaitRow, ...]
+    reserved: tuple[ProcessRow, ...] = ()
+    held_off: tuple[ProcessRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,3 +119,30 @@ class Holding:
     unit: str
     units: int
     since: datetime | None
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One entry of the ledger, in words."""
+
+    version: int
+    at: datetime
+    kind: str
+    what: str
+    process: int | None
+    label: str
+    amounts: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class PoolCard:
+    """A pool in a list of pools."""
+
+    id: int
+    name: str
+    policy: str
+    is_safe: bool
+    resources: tuple[ResourceRow, ...]
+    processes: int
+    waiting: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
@@ -70,6 +71,16 @@ class Released:
 
     release_id: UUID
     status: ReleaseStatus
+    amounts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a shift left reserved for its process. `epoch` is what a release of the reservation names."""
+
+    process: int
+    epoch: int
+    until: datetime
     amounts: Mapping[str, int]
 
 

@@ -78,7 +78,8 @@ class Process(models.Model):
 
     A shift is known by `epoch`: it goes up when a start is granted and when a lease is reaped, and whoever writes with
     an older one is too late. `lease_until` is empty when no shift is alive. Only take_lease and renew_lease touch this
-    row without the pool's lock, and only the columns of the lease.
+    row without the pool's lock, and only the columns of the lease. `kept_until` is set while an operator's pause keeps the
+    units of a shift that has ended: a reservation, and in the bank's reckoning a process that does not finish.
     """
 
     pool = models.ForeignKey(Pool, models.PROTECT, related_name="processes")
@@ -93,16 +94,22 @@ class Process(models.Model):
     epoch = models.BigIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     worker = models.CharField(max_length=200, blank=True, default="", help_text="who took up the shift; empty until then")
+    kept_until = models.DateTimeField(null=True, help_text="its units are reserved until then, without a shift")
     registered_at = models.DateTimeField(db_default=ClockTimestamp())
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Natural(F("allocated")), name="allocated_is_never_negative"),
             models.CheckConstraint(condition=Within(F("allocated"), F("max_claim")), name="allocated_within_max_claim"),
+            models.CheckConstraint(
+                condition=Q(kept_until__isnull=True) | Q(lease_until__isnull=True) & Q(AnyUnit(F("allocated"))),
+                name="kept_units_without_a_shift",
+            ),
         ]
         indexes = [
             models.Index(fields=["pool", "id"], name="process_holding", condition=Q(holding=True)),
             models.Index(fields=["pool", "lease_until"], name="process_leased", condition=Q(lease_until__isnull=False)),
+            models.Index(fields=["pool", "kept_until"], name="process_kept", condition=Q(kept_until__isnull=False)),
             models.Index(fields=["run_ref"], name="process_run_ref"),
         ]
         verbose_name_plural = "processes"

@@ -2,14 +2,16 @@
 
 from allocation.models import RequestKind
 from allocation.services.asking import cancel_request, request_resources
+from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
 from allocation.services.leases import reap_expired, renew_lease, take_lease
 from allocation.services.messages import mark_sent, unsent_outbox
 from allocation.services.pools import change_claim, create_pool, register_process, set_capacity
 from allocation.services.pumping import pump_pool
 from allocation.services.returning import finish_process, release_resources
-from allocation.values import NewClass, OutboxMessage, Outcome, Reaped, Released, ReleaseStatus
+from allocation.values import Kept, NewClass, OutboxMessage, Outcome, Reaped, Released, ReleaseStatus
 
 __all__ = [
+    "Kept",
     "NewClass",
     "OutboxMessage",
     "Outcome",
@@ -19,8 +21,10 @@ __all__ = [
     "RequestKind",
     "cancel_request",
     "change_claim",
+    "check_keep_seconds",
     "create_pool",
     "finish_process",
+    "keep_resources",
     "mark_sent",
     "pump_pool",
     "reap_expired",
@@ -28,6 +32,7 @@ __all__ = [
     "release_resources",
     "renew_lease",
     "request_resources",
+    "resume_kept",
     "set_capacity",
     "take_lease",
     "unsent_outbox",

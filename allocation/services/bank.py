@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,7 +16,8 @@ from allocation.banker import Decision, State, Vector, Verdict
 from allocation.errors import BadAmount, LedgerBroken, UnknownPool, UnknownProcess, UnknownResource
 from allocation.fields import ClockTimestamp
 from allocation.models import Event, EventKind, Grant, Outbox, OutboxKind, Policy, Pool, Process, Request, RequestKind, RequestState
-from allocation.reasons import Parties, explain
+from allocation.reasons import Parties, Party, explain
+from allocation.wording import Measure
 
 CHANNEL = "bank"
 
@@ -30,11 +31,16 @@ class Bank:
     """
 
     pool: Pool
-    keys: tuple[str, ...]
+    units: dict[str, str]
     processes: dict[int, Process]
     available: Vector
     events: list[Event] = field(default_factory=list)
     has_granted: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The classes, in their order; `units` says what one of each is."""
+        return tuple(self.units)
 
     def vector(self, amounts: Mapping[str, int]) -> Vector:
         """Amounts by class key in class order; a class not named is 0. Raises UnknownResource, BadAmount."""
@@ -50,8 +56,11 @@ class Bank:
         return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
 
     def state(self, process: Process | None = None) -> tuple[State, list[Process]]:
-        """The holders as a State, with `process` among them if one is given, and who stands for its rows."""
-        rows = [p for p in self.processes.values() if any(p.allocated) or p is process]
+        """The holders as a State, with `process` among them if one is given, and who stands for its rows.
+
+        Whoever keeps units without a shift is left out: it does not finish, so nobody may count on what it holds.
+        """
+        rows = [p for p in self.processes.values() if p is process or (any(p.allocated) and p.kept_until is None)]
         return State(self.available, tuple(tuple(p.max_claim) for p in rows), tuple(tuple(p.allocated) for p in rows)), rows
 
     def verdict_on(self, process: Process, amounts: Vector) -> Decision:
@@ -67,7 +76,8 @@ class Bank:
     def reason_of(self, process: Process, amounts: Vector, verdict: Verdict) -> str:
         """Say in a sentence why `process` waits for `amounts`."""
         state, rows = self.state(process)
-        parties = Parties(tuple(p.pk for p in rows), tuple(p.label for p in rows), self.keys)
+        kept = [p for p in self.processes.values() if p.kept_until is not None]
+        parties = Parties(_parties(rows), tuple(Measure(key, unit) for key, unit in self.units.items()), _parties(kept))
         return explain(state, parties, rows.index(process), amounts, verdict).reason
 
     def grant(self, request: Request, decision: Decision) -> Grant:
@@ -75,19 +85,24 @@ class Bank:
         process, before = self.processes[request.process_id], self.available
         self.available = banker.minus(self.available, tuple(request.amounts))
         process.allocated = list(banker.plus(tuple(process.allocated), tuple(request.amounts)))
-        changes: dict[str, object] = {"allocated": process.allocated}
+        Process.objects.filter(pk=process.pk).update(allocated=process.allocated)
         if request.kind == RequestKind.START:
-            process.epoch += 1
-            pickup = timedelta(seconds=settings.BANK_PICKUP_SECONDS)
-            changes |= {"epoch": process.epoch, "worker": "", "lease_until": ClockTimestamp() + pickup}
-            self.post(OutboxKind.START, process, process.epoch)
-        Process.objects.filter(pk=process.pk).update(**changes)
+            self.begin_shift(process)
         self.settle(request, RequestState.GRANTED, verdict=Verdict.GRANT, reason="", epoch=process.epoch)
         grant = Grant(request=request, process=process, epoch=process.epoch, amounts=request.amounts, remaining=request.amounts)
         grant.save(force_insert=True)
         self.log(EventKind.GRANTED, process, request=request, grant=grant, before=before, sequence=decision.sequence)
         self.has_granted = True
         return grant
+
+    def begin_shift(self, process: Process) -> None:
+        """A new epoch, a lease that leaves time to be picked up, and a message to the owner. No longer kept."""
+        process.epoch += 1
+        process.kept_until = None
+        lease_until = ClockTimestamp() + timedelta(seconds=settings.BANK_PICKUP_SECONDS)
+        Process.objects.filter(pk=process.pk).update(epoch=process.epoch, worker="", lease_until=lease_until, kept_until=None)
+        self.post(OutboxKind.START, process, process.epoch)
+        self.has_granted = True
 
     def settle(
         self, request: Request, state: RequestState, *, verdict: Verdict | None = None, reason: str, epoch: int | None = None
@@ -123,7 +138,8 @@ class Bank:
         if any(left):
             raise LedgerBroken(process=process.pk, missing=self.by_key(left))
         process.allocated = list(banker.minus(tuple(process.allocated), amounts))
-        Process.objects.filter(pk=process.pk).update(allocated=process.allocated)
+        process.kept_until = process.kept_until if any(process.allocated) else None
+        Process.objects.filter(pk=process.pk).update(allocated=process.allocated, kept_until=process.kept_until)
         self.available = banker.plus(self.available, amounts)
 
     def log(
@@ -195,9 +211,13 @@ def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
     except Pool.DoesNotExist as error:
         raise UnknownPool(pool=pool) from error
     processes = Process.objects.filter(Q(holding=True) | Q(pk__in=named), pool=row).order_by("pk")
-    bank = Bank(row, tuple(row.classes.values_list("key", flat=True)), {p.pk: p for p in processes}, tuple(row.available))
+    bank = Bank(row, dict(row.classes.values_list("key", "unit")), {p.pk: p for p in processes}, tuple(row.available))
     yield bank
     bank.close()
+
+
+def _parties(processes: Iterable[Process]) -> tuple[Party, ...]:
+    return tuple(Party(p.pk, p.label, tuple(p.allocated), kept_until=p.kept_until) for p in processes)
 
 
 def pool_of(process: int) -> int:

@@ -19,6 +19,7 @@ from allocation.services.transaction import bank_transaction
 from allocation.values import Reaped
 
 IS_EXPIRED = Q(lease_until__lt=ClockTimestamp())
+IS_KEPT_TOO_LONG = Q(kept_until__lt=ClockTimestamp())
 IS_LATE = Q(state=RequestState.WAITING, deadline__lt=ClockTimestamp())
 
 
@@ -35,8 +36,8 @@ def renew_lease(*, process: int, epoch: int) -> bool:
 
 
 def reap_expired() -> list[Reaped]:
-    """Take back what lost shifts hold, and end waits past their deadline; return the lost shifts."""
-    pools = set(Process.objects.filter(IS_EXPIRED).values_list("pool_id", flat=True))
+    """Take back what lost shifts hold and what was reserved long enough, end late waits; return the lost shifts."""
+    pools = set(Process.objects.filter(IS_EXPIRED | IS_KEPT_TOO_LONG).values_list("pool_id", flat=True))
     pools |= set(Request.objects.filter(IS_LATE).values_list("pool_id", flat=True))
     return [reaped for pool in sorted(pools) for reaped in _reap_pool(pool)]
 
@@ -46,6 +47,8 @@ def _reap_pool(pool: int) -> list[Reaped]:
     with locked_bank(pool) as bank:
         lost = Process.objects.filter(IS_EXPIRED, pool=bank.pool).order_by("pk").select_for_update(no_key=True)
         reaped = [_reap(bank, process) for process in lost]
+        for process in Process.objects.filter(IS_KEPT_TOO_LONG, pool=bank.pool).order_by("pk"):
+            _end_keep(bank, bank.processes[process.pk])
         for request in Request.objects.filter(IS_LATE, pool=bank.pool).order_by("seq").select_related("process"):
             bank.processes.setdefault(request.process_id, request.process)
             bank.withdraw(request, RequestState.EXPIRED, "The deadline passed.")
@@ -60,6 +63,11 @@ def _reap(bank: Bank, process: Process) -> Reaped:
     bank.post(OutboxKind.REAPED, process, lost.epoch)
     give_back(bank, process, tuple(process.allocated), EventKind.REAPED, f"The lease of epoch {lost.epoch} ran out.")
     return lost
+
+
+def _end_keep(bank: Bank, process: Process) -> None:
+    reason = f"The reservation until {process.kept_until:%Y-%m-%d %H:%M} UTC ran out."
+    give_back(bank, process, tuple(process.allocated), EventKind.KEEP_ENDED, reason)
 
 
 def _lease_end() -> object:

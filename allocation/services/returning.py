@@ -19,8 +19,9 @@ from allocation.values import Released, ReleaseStatus
 def release_resources(*, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str = "") -> Released:
     """Give units back and hand them straight to those who wait; `amounts=None` gives back all and ends the shift.
 
-    Ending the shift also cancels a growth or stage that still waits. The same `release_id` again changes nothing, nor
-    does a release by a shift that is over (STALE). Part of what is held comes out of the newest grants first.
+    Ending the shift also cancels a growth or stage that still waits; a reservation is ended likewise. The same
+    `release_id` again changes nothing, nor does a release by a shift that is over (STALE). Part of what is held comes
+    out of the newest grants first.
     Raises ReleaseExceedsAllocation: nothing is ever clamped.
     """
     with locked_bank(pool_of(process), process) as bank:
@@ -79,8 +80,8 @@ def end_shift(bank: Bank, process: Process, *, also: list[RequestKind] | None = 
 
 
 def is_over(process: Process, epoch: int) -> bool:
-    """Whether the shift of that epoch has ended, or a later one has taken its place."""
-    return epoch != process.epoch or process.lease_until is None
+    """Whether the shift or the reservation of that epoch has ended, or a later one has taken its place."""
+    return epoch != process.epoch or (process.lease_until is None and process.kept_until is None)
 
 
 def _repeated(bank: Bank, holder: Process, earlier: Release) -> Released:

@@ -77,7 +77,7 @@ def test_request_over_available_waits_and_names_class_units_and_holder(make_pool
     outcome = ask(process, (3,))
 
     assert outcome.verdict is Verdict.WAIT_UNAVAILABLE
-    assert outcome.reason == "Unavailable: 2 a short (3 asked, 1 free). Held by greedy (9 a)."
+    assert outcome.reason == "Needs 3 a, 1 is free: 2 short. Held by greedy (9 a)."
     assert held(process) == (0,)
 
 
@@ -89,7 +89,7 @@ def test_request_that_would_be_unsafe_waits_and_changes_nothing(make_pool, make_
     outcome = ask(b, (2,))
 
     assert outcome.verdict is Verdict.WAIT_UNSAFE
-    assert "b could still ask for 4 a with only 2 sure to be free" in outcome.reason
+    assert "b could still ask for 4 a with only 2 sure to come free" in outcome.reason
     assert "Held by a (4 a)" in outcome.reason
     assert (held(b), available(pool)) == ((2,), (4,))
 

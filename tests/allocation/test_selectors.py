@@ -47,7 +47,10 @@ def test_view_explains_a_wait_for_what_is_not_there(contended):
     wait = bank_view(contended[0].pk).waiting[1]
 
     assert wait.verdict is Verdict.WAIT_UNAVAILABLE
-    assert wait.reason == "Unavailable: 1 a short (5 asked, 4 free); 1 b short (5 asked, 4 free). Held by a (4 a), b (2 a) and b (1 b)."
+    since = f"since {wait.blockers[0].since:%H:%M} UTC"
+    assert wait.reason == (
+        f"Needs 5 a, 4 are free: 1 short; and 5 b, 4 are free: 1 short. Held by a (4 a {since}), b (2 a {since}) and b (1 b {since})."
+    )
     assert [(blocker.label, blocker.key, blocker.units) for blocker in wait.blockers] == [("a", "a", 4), ("b", "a", 2), ("b", "b", 1)]
     assert wait.what_ends_it == "It ends when 1 a and 1 b come back from a or b."
     assert (wait.position, wait.deadline is None) == (2, False)
@@ -58,10 +61,10 @@ def test_view_explains_a_wait_for_safety(contended):
 
     assert wait.verdict is Verdict.WAIT_UNSAFE
     assert wait.reason == (
-        "Unsafe: after this grant b could still ask for 4 a with only 2 sure to be free, so a and this process could block "
-        "each other for ever. Held by a (4 a)."
+        "Enough is free, but it would not be safe: after this grant b could still ask for 4 a with only 2 sure to come free, "
+        f"so a and this process could block each other for ever. Held by a (4 a since {wait.blockers[0].since:%H:%M} UTC)."
     )
-    assert wait.what_ends_it == "It ends when a come back from a."
+    assert wait.what_ends_it == "It ends when a comes back from a."
 
 
 def test_view_names_who_is_stuck_in_an_unsafe_state(make_pool, make_process):

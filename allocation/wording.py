@@ -1,0 +1,48 @@
+"""Say amounts, times and lists as people do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+NAMES_AT_MOST = 5
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How the units of a resource class are called."""
+
+    key: str
+    unit: str
+
+    @property
+    def name(self) -> str:
+        """The key as words: `dns slots`."""
+        return self.key.replace("_", " ")
+
+    def amount(self, units: int) -> str:
+        """`61,440 KiB/s of bandwidth`, `1 worker`, `8 fetch slots`: a unit with a symbol is named, others go by their class."""
+        if self.unit[:1].isupper():
+            return f"{units:,} {self.unit} of {self.name}"
+        if units == 1:
+            return f"1 {self.name.removesuffix('s') if len(self.name) > 1 else self.name}"
+        return f"{units:,} {self.unit if self.unit == self.name + 's' else self.name}"
+
+
+def clock(moment: datetime) -> str:
+    """`12:03 UTC`."""
+    return f"{moment:%H:%M} UTC"
+
+
+def listed(names: Sequence[str], *, last: str = "and") -> str:
+    """`a, b and c`."""
+    return f" {last} ".join(part for part in (", ".join(names[:-1]), "".join(names[-1:])) if part)
+
+
+def some(names: Sequence[str], *, last: str = "and") -> str:
+    """The same, but of a long list only the first few and how many more there are."""
+    shown = list(names[:NAMES_AT_MOST])
+    if len(names) > NAMES_AT_MOST:
+        shown.append(f"{len(names) - NAMES_AT_MOST} more")
+    return listed(shown, last=last)

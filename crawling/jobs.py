@@ -6,13 +6,13 @@ import logging
 import signal
 import socket
 from types import FrameType
-from uuid import uuid4
 
 from django.db import connections
 from rq import get_current_job
 
-from allocation.services import release_resources, take_lease
+from allocation.services import take_lease
 from crawling.models import RunProcess
+from crawling.services.bank import hand_in
 from crawling.services.shifts import begin_shift, go_on
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
@@ -35,7 +35,7 @@ def run_shift(process_id: int, epoch: int) -> str:
     try:
         return _work(process, process_id, epoch, worker)
     finally:
-        release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason="end of shift")
+        hand_in(process, process_id, epoch)
         go_on(process)
 
 

@@ -59,6 +59,8 @@ class RunState(models.TextChoices):
 
 #: a run in one of these has nothing more to do
 ENDED_STATES = (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
+#: in these an operator wants it to rest
+PAUSE_STATES = (RunState.PAUSING, RunState.PAUSED)
 #: in these its processes may ask for shifts
 WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
 
@@ -70,6 +72,7 @@ class Run(models.Model):
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
     reason = models.TextField(blank=True, help_text="one sentence: why it is in this state")
+    keep_seconds = models.FloatField(null=True, help_text="how long what it holds is to stay reserved when it pauses; empty: not at all")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -8,16 +8,32 @@ from __future__ import annotations
 import logging
 from uuid import uuid4
 
-from django.db.models import Q
+from django.db.models import Max, Q
 
-from allocation.errors import AllocationError, AlreadyStarted, AlreadyWaiting, BankBusy, ProcessFinished
+from allocation.errors import (
+    AllocationError,
+    AlreadyStarted,
+    AlreadyWaiting,
+    BankBusy,
+    NotKept,
+    ProcessFinished,
+    ResumeWouldBeUnsafe,
+)
 from allocation.models import Pool, Process, ProcessState, Request, RequestKind, RequestState
-from allocation.services import cancel_request, finish_process, register_process, request_resources
+from allocation.services import (
+    cancel_request,
+    finish_process,
+    keep_resources,
+    register_process,
+    release_resources,
+    request_resources,
+    resume_kept,
+)
 from crawling.errors import NoPool
 from crawling.frontier.due import seconds_until_due
 from crawling.logbook import write
-from crawling.models import Run, RunProcess
-from crawling.models.jobs import WORKING_STATES, RunState
+from crawling.models import Level, Run, RunProcess
+from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.rules.claims import start_amounts
 
 logger = logging.getLogger(__name__)
@@ -89,6 +105,8 @@ def ask_for_shift(process: RunProcess) -> None:
     due_in = seconds_until_due(process)
     if run.state not in WORKING_STATES or process.bank_process_id is None or due_in is None or due_in > SOON_SECONDS:
         return
+    if _goes_on_with_what_it_kept(process.bank_process_id):
+        return
     try:
         outcome = request_resources(
             process=process.bank_process_id, amounts=start_amounts(run.crawl.claim), request_id=uuid4(), kind=RequestKind.START
@@ -99,6 +117,47 @@ def ask_for_shift(process: RunProcess) -> None:
         write(run.pk, f"Waiting at the bank: {outcome.reason}")
     if not Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).exists():
         cancel_waiting(run)  # paused or stopped between the look and the request
+
+
+def _goes_on_with_what_it_kept(bank_process: int) -> bool:
+    """Begin a shift with reserved units, if there are any. A reservation that stands in its own way is given up."""
+    if not Process.objects.filter(pk=bank_process, kept_until__isnull=False).exists():
+        return False
+    try:
+        resume_kept(process=bank_process)
+    except NotKept:
+        return False
+    except ResumeWouldBeUnsafe:
+        epoch = Process.objects.values_list("epoch", flat=True).get(pk=bank_process)
+        release_resources(process=bank_process, epoch=epoch, release_id=uuid4(), amounts=None, reason="could not go on with what it kept")
+        return False
+    return True
+
+
+def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
+    """End a shift in the bank: everything goes back, unless an operator paused the run and wants it kept, and that is safe."""
+    run = Run.objects.get(pk=process.run_id)
+    if run.state in PAUSE_STATES and run.keep_seconds is not None:
+        try:
+            kept = keep_resources(process=bank_process, epoch=epoch, keep_seconds=run.keep_seconds)
+        except AllocationError as error:
+            write(run.pk, f"Not reserved, but given back: {error}", level=Level.WARNING)
+        else:
+            amounts = ", ".join(f"{units:,} {key}" for key, units in kept.amounts.items())
+            write(run.pk, f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: {amounts}.")
+            # Another process of the run may have settled it before.
+            Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
+            return
+    release_resources(process=bank_process, epoch=epoch, release_id=uuid4(), amounts=None, reason="end of shift")
+
+
+def paused_sentence(run: Run) -> str:
+    """Say what has become of a paused run's holdings."""
+    if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))["latest"]:
+        return f"Paused by an operator; what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
+    if run.keep_seconds is not None:
+        return "Paused by an operator; nothing is reserved: it held nothing, its shift was lost, or keeping was not safe (see its log)."
+    return "Paused by an operator; everything it held is given back."
 
 
 def cancel_waiting(run: Run) -> None:

@@ -13,7 +13,7 @@ from crawling.frontier.recording import give_back
 from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.services.bank import ask_for_shift, leave_bank
+from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
 
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
@@ -98,7 +98,7 @@ def _settle(run: Run) -> None:
 def _what_follows(run: Run) -> tuple[RunState, str] | None:
     """The state that a run without shifts goes to, and why; None: it stays."""
     if run.state == RunState.PAUSING:
-        return RunState.PAUSED, "Paused by an operator; everything it held is given back."
+        return RunState.PAUSED, paused_sentence(run)
     if run.state == RunState.STOPPING:
         return RunState.STOPPED, "Stopped by an operator; its pages are kept."
     if run.state not in WORKING_STATES:

@@ -47,6 +47,7 @@ class Command(BaseCommand):
         parser.add_argument("--processes", help="crawl processes that share the hosts (default: 1)")
         parser.add_argument("--batch-size", help="URLs a host hands out at a time; 1 keeps the order exact (default: 100)")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
+        parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
         parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
 
@@ -55,7 +56,7 @@ class Command(BaseCommand):
             if words[:1] == ["list"] and len(words) == 1:
                 self._list(as_json=options["json"])
             elif words and words[0] in {*VERBS, "show"}:
-                self._steer(words[0], words[1:], wait=wait, as_json=options["json"])
+                self._steer(words[0], words[1:], wait=wait, options=options)
             else:
                 self._create(words, wait=wait, options=options)
 
@@ -68,13 +69,15 @@ class Command(BaseCommand):
         else:
             self.stdout.write("No crawls yet. Make one: manage.py crawl https://example.org/ --max-pages 100 --wait")
 
-    def _steer(self, verb: str, words: list[str], *, wait: bool, as_json: bool) -> None:
+    def _steer(self, verb: str, words: list[str], *, wait: bool, options: dict[str, Any]) -> None:
         if len(words) != 1:
             raise CommandError(f"`crawl {verb}` wants one crawl, by name or number.")
         crawl = find_crawl(words[0])
-        if verb in VERBS:
+        if verb == "pause" and options["keep"] is not None:
+            steering.pause(crawl, keep_seconds=60 * options["keep"])
+        elif verb in VERBS:
             VERBS[verb](crawl)
-        self._report(crawl, wait=wait, as_json=as_json)
+        self._report(crawl, wait=wait, as_json=options["json"])
 
     def _create(self, seeds: list[str], *, wait: bool, options: dict[str, Any]) -> None:
         fields = order_fields(seeds, options)

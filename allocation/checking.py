@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from allocation import banker
 from allocation.banker import State, Vector, Verdict
 from allocation.errors import RequestExceedsNeed
-from allocation.reasons import Parties, excess, explain
+from allocation.reasons import Parties, Party, excess, explain
+from allocation.wording import Measure
 
 EXCEEDS_NEED = "exceeds_need"
 
@@ -39,7 +40,7 @@ def check_request(state: State, process: int, request: Sequence[int]) -> Answer:
     try:
         verdict = banker.decide(state, process, wanted, state_is_safe=_is_safe(state))
     except RequestExceedsNeed:
-        more = excess(parties.keys, wanted, state.need[process])
+        more = excess([measure.key for measure in parties.measures], wanted, state.need[process])
         return _about(state, EXCEEDS_NEED, f"More than the process declared: {more}.")
     if verdict is Verdict.WAIT_UNAVAILABLE:
         return _about(state, verdict.value, explain(state, parties, process, wanted, verdict).reason)
@@ -64,12 +65,12 @@ def _is_safe(state: State) -> bool:
 
 def _stuck(state: State) -> str:
     finish = set(banker.finishable(state))
-    stuck = [label for i, label in enumerate(_parties(state).labels) if i not in finish]
+    stuck = [party.label for party in _parties(state).rows if party.id not in finish]
     more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
     return f"Unsafe: {', '.join(stuck[:5])}{more} could block each other for ever."
 
 
 def _parties(state: State) -> Parties:
     """Processes and classes by their places, counted from 0 as the question counts them."""
-    rows = range(len(state.maximum))
-    return Parties(tuple(rows), tuple(f"P{i}" for i in rows), tuple(f"R{j}" for j in range(len(state.available))))
+    rows = tuple(Party(i, f"P{i}", allocation) for i, allocation in enumerate(state.allocation))
+    return Parties(rows, tuple(Measure(f"R{j}", "units") for j in range(len(state.available))))

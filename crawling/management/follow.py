@@ -32,8 +32,8 @@ def follow(crawl: CrawlJob, *, show: bool) -> CrawlView:
         try:
             while view.state not in (*ENDED_STATES, RunState.PAUSED):
                 counts = view.counts
-                why = "" if view.state == RunState.RUNNING else f"{view.state}: {view.reason}"
-                progress.update(task, done=counts.fetched, left=counts.queued + counts.in_process, failed=counts.failed, why=why)
+                left = counts.queued + counts.in_process
+                progress.update(task, done=counts.fetched, left=left, failed=counts.failed, why=f"{view.state}: {view.reason}")
                 time.sleep(POLL_SECONDS)
                 view = crawl_view(crawl)
         except KeyboardInterrupt:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from io import StringIO
 
 import django_rq
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.utils import timezone
 from rq import Worker
 
+from allocation.services import finish_process
 from crawling.keeper.messages import QUEUE
-from crawling.models import CrawlJob
+from crawling.management import follow as following
+from crawling.models import CrawlJob, Run
+from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
 from tests.stack import KEEPER, WORKER, running_stack, wait_until
 
@@ -113,3 +118,19 @@ def test_who_crawls_is_set_and_shown(transactional_db):
         call_command("identify", "librarybot", "nowhere")
     with pytest.raises(CommandError, match="Give a page"):  # no header can carry it
         call_command("identify", "librarybot", "https://図書館.example.org/bot")
+
+
+def test_who_follows_a_crawl_is_told_why_nothing_moves(order, monkeypatch, capsys):
+    crawl = create_crawl(order("http://127.0.0.1:8900/", name="resting"))
+    run = start_run(crawl)
+    finish_process(process=run.processes.get().bank_process_id)
+    run.queues.update(due_at=timezone.now() + timedelta(minutes=2))
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(following.time, "sleep", lambda seconds: steering.pause(crawl))
+    Run.objects.filter(pk=run.pk).update(state="running", reason="Fetching.")
+
+    following.follow(crawl, show=True)
+
+    assert "Resting: 127.0.0.1:8900 may be fetched from in" in capsys.readouterr().err

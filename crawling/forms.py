@@ -56,7 +56,7 @@ class CrawlForm(forms.Form):
         label="Contact", required=False, help_text="A page about your crawls (https://…) or a mailbox (mailto:…); every request carries it."
     )
     order = forms.ChoiceField(label="Order of visits", choices=[("breadth_first", "Breadth first: near the start before far from it")])
-    max_pages = _number("Pages", "Empty: no limit.")
+    max_pages = _number("Pages", "Fetched, redirects included.")
     max_depth = _number("Depth", "Links away from the start; 0 fetches the start only.")
     max_megabytes = _number("Megabytes", "Of documents, together.", mode="decimal")
     max_minutes = _number("Minutes", "From the first fetch on.", mode="decimal")

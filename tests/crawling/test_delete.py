@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from allocation.models import Event, Process
@@ -12,23 +11,9 @@ from crawling.errors import WrongState
 from crawling.models import CrawlJob, Host, HostQueue, LogLine, Page, Run, RunCount, RunProcess, Shift, Url
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.deleting import delete_crawl
-from crawlsite.roles import make_roles
+from tests.crawling.pages import browser
 
 ROWS = (Page, Url, HostQueue, RunCount, LogLine, Shift, RunProcess, Run, CrawlJob)
-
-
-@pytest.fixture
-def enter(client, django_user_model, transactional_db):
-    """Return a function that logs somebody of a role in."""
-    make_roles()
-
-    def log_in(role):
-        user = django_user_model.objects.create_user(role)
-        user.groups.add(Group.objects.get(name=role))
-        client.force_login(user)
-        return client
-
-    return log_in
 
 
 def rows():
@@ -84,9 +69,9 @@ def test_delete_refuses_a_crawl_at_work_and_says_what_to_do(order):
     assert rows() == before
 
 
-def test_the_page_says_what_is_lost_and_wants_the_name_typed(enter, make_site, crawl_to_the_end):
+def test_the_page_says_what_is_lost_and_wants_the_name_typed(make_site, crawl_to_the_end):
     crawl = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", name="a <crawl>").crawl
-    operator, address = enter("operator"), reverse("crawling:delete", args=[crawl.pk])
+    operator, address = browser("operator"), reverse("crawling:delete", args=[crawl.pk])
 
     page = operator.get(address).content.decode()
     assert "a &lt;crawl&gt;" in page
@@ -101,19 +86,19 @@ def test_the_page_says_what_is_lost_and_wants_the_name_typed(enter, make_site, c
     assert not CrawlJob.objects.exists()
 
 
-def test_the_page_of_a_crawl_at_work_offers_no_deletion(enter, order):
+def test_the_page_of_a_crawl_at_work_offers_no_deletion(order):
     crawl = create_crawl(order("http://127.0.0.1:8900/", name="busy"))
     start_run(crawl)
-    operator, address = enter("operator"), reverse("crawling:delete", args=[crawl.pk])
+    operator, address = browser("operator"), reverse("crawling:delete", args=[crawl.pk])
 
     assert "stop it" in operator.get(address).content.decode()
     assert "stop it" in operator.post(address, {"name": "busy"}).content.decode()
     assert CrawlJob.objects.exists()
 
 
-def test_a_viewer_cannot_delete(enter, order):
+def test_a_viewer_cannot_delete(order):
     crawl = create_crawl(order("http://127.0.0.1:8900/"))
-    viewer, address = enter("viewer"), reverse("crawling:delete", args=[crawl.pk])
+    viewer, address = browser("viewer"), reverse("crawling:delete", args=[crawl.pk])
 
     assert viewer.get(address).status_code == 403
     assert viewer.post(address, {"name": crawl.name}).status_code == 403

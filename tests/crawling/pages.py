@@ -1,0 +1,23 @@
+"""People of each role in front of a browser without scripts."""
+
+from __future__ import annotations
+
+from bs4 import BeautifulSoup
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from crawlsite.roles import make_roles
+
+
+def browser(role: str) -> Client:
+    """A browser in which somebody of that role has logged in."""
+    make_roles()
+    user = User.objects.create_user(role)
+    user.groups.add(Group.objects.get(name=role))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def soup(response) -> BeautifulSoup:
+    return BeautifulSoup(response.content, "html.parser")

@@ -19,7 +19,7 @@ MIB = 1024 * 1024
 MAX_FILE_BYTES = MIB
 #: an order's field -> the form's, where they differ: people think in other units than programs
 FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes"}
-NUMBERS = ("max_pages", "max_depth", "delay_seconds", "processes", "batch_size")
+AS_THEY_ARE = ("order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size")
 CLAIM = "claim_"
 
 
@@ -55,7 +55,9 @@ class CrawlForm(forms.Form):
     contact_url = forms.CharField(
         label="Contact", required=False, help_text="A page about your crawls (https://…) or a mailbox (mailto:…); every request carries it."
     )
-    order = forms.ChoiceField(label="Order of visits", choices=[("breadth_first", "Breadth first: near the start before far from it")])
+    order = forms.ChoiceField(
+        label="Order of visits", required=False, choices=[("breadth_first", "Breadth first: near the start before far from it")]
+    )
     max_pages = _number("Pages", "Fetched, redirects included.")
     max_depth = _number("Depth", "Links away from the start; 0 fetches the start only.")
     max_megabytes = _number("Megabytes", "Of documents, together.", mode="decimal")
@@ -97,8 +99,8 @@ class CrawlForm(forms.Form):
         """The order's fields, unchecked; what was left empty is left out."""
         answers = self.cleaned_data
         seeds = self.all_seeds()
-        fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds), "order": answers.get("order")}
-        fields |= {name: answers[name] for name in NUMBERS if answers.get(name)}
+        fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
+        fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
         fields |= {name: _scaled(answers[mine], by) for name, mine, by in _SCALES if answers.get(mine)}
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
@@ -107,9 +109,13 @@ class CrawlForm(forms.Form):
     def blame(self, errors: Mapping[str, str]) -> None:
         """Put each of an order's mistakes beside the field that it is about; lines of a file go into the box, where they can be mended."""
         for key, message in errors.items():
-            field = f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
+            field = _form_field(key)
             self.add_error(field if field in self.fields else None, capfirst(message))
         self.keep_lines()
+
+    def in_words(self, errors: Mapping[str, str]) -> dict[str, str]:
+        """An order's mistakes by the form's own words for the fields."""
+        return {str(self.fields[field].label) if (field := _form_field(key)) in self.fields else key: text for key, text in errors.items()}
 
     def keep_lines(self) -> None:
         """A browser does not send a chosen file twice: its lines move into the box."""
@@ -136,8 +142,8 @@ _SCALES = (("max_bytes", "max_megabytes", MIB), ("max_seconds", "max_minutes", 6
 def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     """What the form would have been filled in with for a crawl like this one, under a free name."""
     chosen = next((name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None)
-    answers = {name: "" if (value := getattr(crawl, name)) is None else f"{value:g}" for name in NUMBERS}
-    answers |= {mine: f"{getattr(crawl, name) / by:g}" for name, mine, by in _SCALES if getattr(crawl, name) is not None}
+    answers = {name: "" if (value := getattr(crawl, name)) is None else _plain(value) for name in AS_THEY_ARE[1:]}
+    answers |= {mine: _plain(getattr(crawl, name) / by) for name, mine, by in _SCALES if getattr(crawl, name) is not None}
     answers |= {} if chosen else {f"{CLAIM}{key}": str(units) for key, units in crawl.claim.items()}
     return {
         **answers,
@@ -146,6 +152,10 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
         "order": crawl.visit_order,
         "preset": chosen or "normal",
     }
+
+
+def _form_field(key: str) -> str:
+    return f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
 
 
 def _lines(text: str) -> list[str]:
@@ -158,6 +168,10 @@ def _scaled(text: str, by: int) -> str | int:
         return round(float(text) * by)
     except (ValueError, OverflowError):
         return text
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else repr(number)
 
 
 def _in_words(claim: Mapping[str, int]) -> str:

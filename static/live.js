@@ -65,13 +65,11 @@
   let restore = () => {};
   live.addEventListener("htmx:beforeSwap", (event) => {
     if (event.target !== live) return;
-    const { xhr } = event.detail;
-    if (xhr.status === 200 && xhr.responseURL && new URL(xhr.responseURL).pathname !== location.pathname) {
-      location.reload(); // logged out meanwhile: the page itself leads to the log-in and back
-    }
+    const { xhr, pathInfo } = event.detail;
+    const isOurs = new URL(xhr.responseURL).pathname === new URL(pathInfo.finalRequestPath, location).pathname;
+    if (!isOurs) location.reload(); // logged out meanwhile: the page itself leads to the log-in and back
     const fresh = parsed(xhr.responseText);
-    event.detail.shouldSwap = xhr.status === 200 && fresh !== shown && !inUse() && !box.checked
-      && new URL(xhr.responseURL).pathname === location.pathname;
+    event.detail.shouldSwap = isOurs && xhr.status === 200 && fresh !== shown && !inUse() && !box.checked;
     if (event.detail.shouldSwap) {
       shown = fresh;
       restore = keep();

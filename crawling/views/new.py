@@ -56,7 +56,12 @@ def test_fetch(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     fields = form.as_order()
     trials, mistakes = ([], unclear) if (unclear := _say_who(form, request.user)) else try_seeds(fields)
-    facts = {"trials": trials, "mistakes": mistakes, "left_out": max(0, len(fields["seeds"]) - MOST_TRIED), "has_tried": True}
+    facts = {
+        "trials": trials,
+        "mistakes": form.in_words(mistakes),
+        "left_out": max(0, len(fields["seeds"]) - MOST_TRIED),
+        "has_tried": True,
+    }
     if getattr(request, "htmx", False):
         return render(request, "crawling/_trials.html", facts)
     return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)

@@ -204,7 +204,15 @@ def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, 
 
 
 def test_a_clone_is_filled_in_like_its_original_under_a_free_name(send, operator):
-    send(name="Atlas", max_pages="5", max_megabytes="1.5", max_minutes="2", delay_seconds="0.25", preset="gentle", claim_memory="33")
+    send(
+        name="Atlas",
+        max_pages="12345678",
+        max_megabytes="1.001",
+        max_minutes="0.7",
+        delay_seconds="0.25",
+        preset="gentle",
+        claim_memory="33",
+    )
     original = CrawlJob.objects.get()
 
     page = soup(operator.get(reverse(NEW), {"clone": original.pk}))

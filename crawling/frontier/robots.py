@@ -37,12 +37,12 @@ def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) ->
 
 
 def _line(origin: str, status: int, body: bytes) -> Line:
-    address = f"{origin}/robots.txt"
+    address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
     if 200 <= status < 300:
         return Line(f"robots.txt fetched: {len(body):,} bytes.", url=address)
     if 300 <= status < 500:
-        return Line(f"No robots.txt ({explain(status)}): everything may be fetched.", url=address)
-    return Line(f"robots.txt unavailable ({explain(status)}): nothing is fetched there until it answers.", Level.WARNING, address)
+        return Line(f"No robots.txt ({said}): everything may be fetched.", url=address)
+    return Line(f"robots.txt unavailable ({said}): nothing is fetched there until it answers.", Level.WARNING, address)
 
 
 def keep_robots(origin: str, status: int, body: bytes) -> None:

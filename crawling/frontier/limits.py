@@ -18,10 +18,10 @@ def pages_left(run: Run) -> int | None:
 
 
 def limit_reached(run: Run) -> str:
-    """The sentence of the limit that the run has reached, or nothing. That on pages is exact; the others may be passed by
-    what is being fetched when they are reached."""
+    """The sentence of the limit that the run has reached, or nothing. That on pages is exact: no more are claimed than it leaves,
+    and what is in process then comes to its end. The others may be passed by what is being fetched when they are reached."""
     crawl = run.crawl
-    if pages_left(run) == 0:
+    if crawl.max_pages is not None and _total(run, "fetched") >= crawl.max_pages:
         return f"The limit of {crawl.max_pages} pages is reached; the frontier holds more."
     if crawl.max_bytes is not None and _total(run, "bytes") >= crawl.max_bytes:
         return f"The limit of {filesizeformat(crawl.max_bytes)} is reached; the frontier holds more."

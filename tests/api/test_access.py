@@ -1,0 +1,211 @@
+"""Who may do what: every endpoint, walked through the description, as each role and by each way to log in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import DatabaseError
+from django.test import Client
+from django.utils import timezone
+
+from crawling.services.creating import create_crawl
+from crawlsite.api.root import api
+from crawlsite.models import ApiToken
+from crawlsite.roles import ROLES
+from tests.api.conftest import SEED, Program
+
+#: what an endpoint asks for, if not by its method
+SPECIAL = {
+    ("post", "/api/crawls"): "crawling.add_crawljob",
+    ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
+    ("post", "/api/banker/check"): "allocation.view_pool",
+}
+APPS = {"crawls": "crawling.{}_crawljob", "url": "crawling.{}_crawljob", "pools": "allocation.{}_pool", "dns": "dnscache.{}_dnsentry"}
+VERBS = {"get": "view", "post": "change", "patch": "change", "delete": "delete"}
+
+
+def endpoints():
+    for path, methods in api.get_openapi_schema()["paths"].items():
+        for method, operation in methods.items():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            yield pytest.param(method, path, body, id=f"{method} {path}")
+
+
+def permission(method, path):
+    return SPECIAL.get((method, path)) or APPS[path.split("/")[2]].format(VERBS[method])
+
+
+def example(schema):
+    """The first example that the description gives of a body."""
+    if schema is None:
+        return None
+    for part in [schema, *schema.get("anyOf", [])]:
+        name = part.get("$ref", "").rpartition("/")[2]
+        found = (api.get_openapi_schema()["components"]["schemas"][name] if name else part).get("examples")
+        if found:
+            return found[0]
+    raise AssertionError(f"no example in {schema}")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), endpoints())
+def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, method, path, body):
+    crawl = create_crawl(order(SEED))
+    address = path.removeprefix("/api/").replace("{crawl_id}", str(crawl.pk)).replace("{pool_id}", "1").replace("{name}", "example.org")
+    address += "?u=http://a.test/" if path == "/api/url" else ""
+    asked = permission(method, path)
+
+    for role in ("anonymous", "nobody", *ROLES):
+        status, answer = programs[role](method.upper(), address, example(body))
+        if role == "anonymous":
+            assert status == 401
+        elif asked not in ROLES.get(role, ()):
+            assert (role, status) == (role, 403)
+        else:
+            assert status in {200, 201, 204, 404, 409, 422}, (role, answer)
+        if status >= 400:
+            assert answer["detail"].endswith((".", "it", "one", "ID-URL", "page of the admin site")), answer
+
+
+def test_the_examples_of_bodies_are_taken(programs, order, identified):
+    create_crawl(order(SEED))
+    bodies = {
+        f"{method} {path}": example(operation["requestBody"]["content"]["application/json"]["schema"])
+        for path, methods in api.get_openapi_schema()["paths"].items()
+        for method, operation in methods.items()
+        if "requestBody" in operation
+    }
+
+    assert len(bodies) == 6
+    assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
+    status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])
+    assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", [1, 3, 4, 0, 2])
+
+
+def test_a_browser_changes_things_by_its_session_only_with_the_csrf_token(people, order):
+    crawl = create_crawl(order(SEED))
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(people["operator"])
+    browser = Program(client=client)
+
+    assert browser("GET", "crawls")[0] == 200
+    status, problem = browser("POST", f"crawls/{crawl.pk}/start")
+    assert (status, "X-CSRFToken" in problem["detail"]) == (403, True)
+
+    client.get("/api/docs")
+    token = client.cookies["csrftoken"].value
+    assert browser("POST", f"crawls/{crawl.pk}/start", **{"X-CSRFToken": token})[0] == 200
+
+
+def test_a_wrong_token_is_refused_even_beside_a_session(people):
+    client = Client()
+    client.force_login(people["operator"])
+    browser = Program("crawlsite_wrong", client)
+
+    assert browser("GET", "crawls") == (401, {"detail": "The token is not known, or its user may not log in."})
+
+
+def test_the_token_of_somebody_who_may_not_log_in_opens_nothing(people, programs):
+    people["operator"].is_active = False
+    people["operator"].save()
+
+    assert programs["operator"]("GET", "crawls")[0] == 401
+
+
+def test_only_a_digest_of_a_token_is_kept_and_its_use_is_noted_once_a_minute(people, programs):
+    row = ApiToken.objects.get(user=people["viewer"])
+    assert len(row.digest) == 64
+    assert row.last_used_at is None
+
+    programs["viewer"].get("crawls")
+    row.refresh_from_db()
+    first = row.last_used_at
+    programs["viewer"].get("crawls")
+    row.refresh_from_db()
+    assert row.last_used_at == first
+
+    ApiToken.objects.filter(pk=row.pk).update(last_used_at=timezone.now() - timedelta(seconds=61))
+    programs["viewer"].get("crawls")
+    row.refresh_from_db()
+    assert row.last_used_at > first
+
+
+def test_the_command_makes_a_token_that_works_and_takes_it_back(people, capsys):
+    call_command("api_token", "viewer", "--name", "nightly")
+    program = Program(capsys.readouterr().out.strip())
+    assert program("GET", "crawls")[0] == 200
+
+    call_command("api_token", "viewer", "--name", "nightly", "--revoke")
+    assert program("GET", "crawls")[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["ghost", "--name", "x"], "There is no user 'ghost'"),
+        (["viewer", "--name", " "], "must be one line"),
+        (["viewer", "--name", "x" * 101], "must be one line"),
+        (["viewer", "--name", "never", "--revoke"], "has no token named 'never'"),
+        (["viewer", "--name", "twin"], "choose another name"),
+        (["nobody", "--name", "x"], "may not log in"),
+    ],
+)
+def test_the_command_says_what_is_wrong(people, words, sentence):
+    call_command("api_token", "viewer", "--name", "twin")
+    people["nobody"].is_active = False
+    people["nobody"].save()
+
+    with pytest.raises(CommandError, match=sentence):
+        call_command("api_token", *words)
+
+
+def test_the_description_and_its_page_are_for_those_who_log_in_and_load_nothing_from_elsewhere(people, programs):
+    client = Client()
+    assert client.get("/api/docs").url == "/login/?next=/api/docs"
+    assert client.get("/api/openapi.json").status_code == 302
+    assert client.get("/api/openapi.json", headers=programs["viewer"].headers).json()["info"]["title"] == "crawlsite"
+
+    client.force_login(people["viewer"])
+    page = client.get("/api/docs").content.decode()
+    assert "/static/ninja/swagger-ui-bundle.js" in page
+    assert "://" not in page
+    assert '"validatorUrl": "none"' in page
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "nonsense", 404),
+        ("GET", "", 404),
+        ("PUT", "crawls", 405),
+        ("GET", "crawls/x", 422),
+        ("GET", "crawls?q=%00", 422),
+        ("GET", f"crawls/{2**63}", 422),
+    ],
+)
+def test_what_is_no_request_at_all_is_answered_in_json_too(operator, method, path, status):
+    told, problem = operator(method, path)
+
+    assert told == status
+    assert problem["detail"]
+
+
+def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
+    def break_down(*args, **kwargs):
+        raise DatabaseError("secret inside")
+
+    monkeypatch.setattr("crawling.api.crawls.list_crawls", break_down)
+    programs["viewer"].client.raise_request_exception = False
+
+    status, problem = programs["viewer"]("GET", "crawls")
+
+    assert status == 500
+    assert "secret" not in problem["detail"]
+
+
+def test_a_body_that_is_too_big_is_refused(operator, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+
+    assert operator("POST", "crawls", {"name": "x" * 2000})[0] == 413

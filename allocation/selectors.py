@@ -151,6 +151,7 @@ def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[Proc
         amounts={one.key: units for one, units in zip(classes, amounts, strict=True) if units},
         verdict=why.verdict,
         reason=why.reason,
+        why=why.why,
         blockers=why.blockers,
         what_ends_it=why.what_ends_it,
         since=request.created_at,

@@ -73,7 +73,10 @@ class Step:
 
 @dataclass(frozen=True)
 class WaitRow:
-    """A request that waits, explained as of this moment. `position` counts from 1 in the order of arrival."""
+    """A request that waits, explained as of this moment. `position` counts from 1 in the order of arrival.
+
+    `reason` is `why` and the names of the `blockers`.
+    """
 
     request: UUID
     process: int
@@ -82,6 +85,7 @@ class WaitRow:
     amounts: dict[str, int]
     verdict: Verdict
     reason: str
+    why: str
     blockers: tuple[Blocker, ...]
     what_ends_it: str
     since: datetime

@@ -85,6 +85,19 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Preview:
+    """What a change of limits would do: be `refused` with a sentence (and the class it names), or serve these who wait.
+
+    `misfits` names the processes that claim more than there would be.
+    """
+
+    refused: str = ""
+    resource: str = ""
+    misfits: tuple[str, ...] = ()
+    served: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Reaped:
     """A shift whose lease ran out; `epoch` is the one that was lost."""
 

@@ -2,51 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
 from allocation import selectors
 from allocation.errors import UnknownPool
-from allocation.models import Pool
-from allocation.snapshot import BankView
+from allocation.records import pool_cards, recent_events
+from allocation.snapshot import BankView, ProcessRow
+
+EVENTS = 50
 
 
 @require_GET
 @login_required
+@permission_required("allocation.view_pool", raise_exception=True)
 def banks(request: HttpRequest) -> HttpResponse:
-    """List the pools, or show the only one."""
-    pools = list(Pool.objects.order_by("name"))
-    return redirect(pools[0]) if len(pools) == 1 else render(request, "allocation/banks.html", {"pools": pools})
+    """List the pools with how full they are, or show the only one."""
+    cards = pool_cards()
+    if len(cards) == 1:
+        return redirect("allocation:bank", cards[0].id)
+    return _live(request, "allocation/banks.html", "allocation/_banks.html", {"pools": cards})
 
 
 @require_GET
 @login_required
+@permission_required("allocation.view_pool", raise_exception=True)
 def bank(request: HttpRequest, pool: int) -> HttpResponse:
-    """Show Available, Max, Allocation and Need, the safe sequence, and why each request waits."""
+    """Show Available, Max, Allocation and Need, the safe sequence, why each request waits, and what happened lately."""
     try:
         view = selectors.bank_view(pool)
     except UnknownPool as error:
         raise Http404(str(error)) from error
-    return render(request, "allocation/bank.html", {"bank": view, "steps": _steps(view)})
+    number = request.GET.get("process", "")
+    process = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None
+    events = recent_events(pool, process=process, most=EVENTS)
+    context = {
+        "bank": view,
+        "steps": _steps(view),
+        "empty_handed": [step.process for step in view.safe_sequence or () if not any(step.process.allocation)],
+        "chosen": events[0].label if process and events else "",
+        "events": events,
+    }
+    return _live(request, "allocation/bank.html", "allocation/_bank.html", context)
 
 
-def _steps(view: BankView) -> list[dict[str, object]]:
-    keys = [resource.key for resource in view.resources]
+def _live(request: HttpRequest, page: str, fragment: str, context: dict[str, object]) -> HttpResponse:
+    """The whole page, or for its own refresh only the part that changes."""
+    response = render(request, fragment if request.htmx else page, context)  # type: ignore[attr-defined]  # set by django-htmx
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """A line of the safe sequence. `cells`: for each class what the process may still need, and the Work it finds."""
+
+    process: ProcessRow
+    cells: list[tuple[int, int]]
+
+
+def _steps(view: BankView) -> list[StepLine]:
+    """One line for each process that holds something; the others find the same Work, all of it, in any order."""
     return [
-        {
-            "label": step.process.label,
-            "need": _words(keys, step.process.need),
-            "work": _words(keys, step.work),
-            "returned": _words(keys, step.process.allocation),
-            "work_after": _words(keys, step.work_after),
-        }
+        StepLine(step.process, list(zip(step.process.need, step.work, strict=True)))
         for step in view.safe_sequence or ()
+        if any(step.process.allocation)
     ]
-
-
-def _words(keys: Sequence[str], units: Sequence[int]) -> str:
-    return ", ".join(f"{count} {key}" for key, count in zip(keys, units, strict=True) if count) or "nothing"

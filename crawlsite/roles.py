@@ -21,6 +21,8 @@ ADMINISTER = (
     "dnscache.delete_dnsentry",
     "auth.add_user",
     "auth.change_user",
+    "auth.view_group",
+    "admin.view_logentry",
 )
 ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPERATE + ADMINISTER}
 

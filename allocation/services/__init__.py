@@ -6,15 +6,17 @@ from allocation.services.keeping import check_keep_seconds, keep_resources, resu
 from allocation.services.leases import reap_expired, renew_lease, take_lease
 from allocation.services.messages import mark_sent, unsent_outbox
 from allocation.services.pools import change_claim, create_pool, register_process, set_capacity
+from allocation.services.previews import preview_capacity, preview_claim
 from allocation.services.pumping import pump_pool
 from allocation.services.returning import finish_process, release_resources
-from allocation.values import Kept, NewClass, OutboxMessage, Outcome, Reaped, Released, ReleaseStatus
+from allocation.values import Kept, NewClass, OutboxMessage, Outcome, Preview, Reaped, Released, ReleaseStatus
 
 __all__ = [
     "Kept",
     "NewClass",
     "OutboxMessage",
     "Outcome",
+    "Preview",
     "Reaped",
     "ReleaseStatus",
     "Released",
@@ -26,6 +28,8 @@ __all__ = [
     "finish_process",
     "keep_resources",
     "mark_sent",
+    "preview_capacity",
+    "preview_claim",
     "pump_pool",
     "reap_expired",
     "register_process",

@@ -82,6 +82,11 @@ def change_claim(*, process: int, maximum: Mapping[str, int]) -> Process:
 
     Raises ClaimBelowHoldings, ClaimExceedsCapacity, ClaimWouldBeUnsafe, ProcessFinished and what `vector` raises.
     """
+    return put_claim(process, maximum).processes[process]
+
+
+def put_claim(process: int, maximum: Mapping[str, int]) -> Bank:
+    """`change_claim` within the caller's bank transaction; returns the bank as it was written."""
     with locked_bank(pool_of(process), process) as bank:
         changed = bank.processes[process]
         if changed.state == ProcessState.FINISHED:
@@ -97,7 +102,7 @@ def change_claim(*, process: int, maximum: Mapping[str, int]) -> Process:
         changed.save(update_fields=["max_claim"])
         bank.log(EventKind.CLAIM_CHANGED, changed, amounts=claim)
         pump(bank)
-        return changed
+    return bank
 
 
 @bank_transaction
@@ -106,6 +111,11 @@ def set_capacity(*, pool: int, capacity: Mapping[str, int]) -> Pool:
 
     Raises CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe: then nothing has changed.
     """
+    return put_capacity(pool, capacity).pool
+
+
+def put_capacity(pool: int, capacity: Mapping[str, int]) -> Bank:
+    """`set_capacity` within the caller's bank transaction; returns the bank as it was written."""
     with locked_bank(pool) as bank:
         named, old = bank.vector(capacity), tuple(bank.pool.capacity)
         new = tuple(named[j] if key in capacity else old[j] for j, key in enumerate(bank.keys))
@@ -120,7 +130,7 @@ def set_capacity(*, pool: int, capacity: Mapping[str, int]) -> Pool:
         bank.pool.capacity, bank.available = list(new), available
         bank.log(EventKind.CAPACITY_SET, amounts=new, before=before)
         pump(bank)
-        return bank.pool
+    return bank
 
 
 def _check_claim_fits(bank: Bank, claim: Vector) -> None:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from bs4 import BeautifulSoup
+from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from allocation.models import Pool
+from allocation.services import create_pool, finish_process, keep_resources, register_process, request_resources
+from allocation.values import NewClass
+from crawlsite.roles import make_roles
 from tests.allocation.conftest import ask
 
 pytestmark = [pytest.mark.django_db]
@@ -20,9 +25,20 @@ def bank(make_pool, make_process):
 
 
 @pytest.fixture
-def operator(client, django_user_model):
-    client.force_login(django_user_model.objects.create_user("operator"))
+def viewer(client, django_user_model):
+    make_roles()
+    user = django_user_model.objects.create_user("viewer")
+    user.groups.add(Group.objects.get(name="viewer"))
+    client.force_login(user)
     return client
+
+
+def page_of(client, pool, **options):
+    return BeautifulSoup(client.get(pool.get_absolute_url(), **options).content, "html.parser")
+
+
+def text(element) -> str:
+    return " ".join(element.get_text(" ").split())
 
 
 def test_bank_asks_for_a_log_in(client, bank):
@@ -30,53 +46,133 @@ def test_bank_asks_for_a_log_in(client, bank):
         assert client.get(address).url.startswith(reverse("login"))
 
 
-def test_only_pool_is_shown_at_once_and_several_are_listed(operator, bank, make_pool):
-    assert operator.get(reverse("allocation:banks")).url == bank.get_absolute_url()
+def test_bank_is_closed_to_those_who_may_not_see_pools(client, django_user_model, bank):
+    client.force_login(django_user_model.objects.create_user("nobody"))
+
+    for address in (reverse("allocation:banks"), bank.get_absolute_url()):
+        assert client.get(address).status_code == 403
+
+
+def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_are(viewer, bank, make_pool):
+    assert viewer.get(reverse("allocation:banks")).url == bank.get_absolute_url()
 
     make_pool(1, name="second")
-    page = operator.get(reverse("allocation:banks")).content.decode()
-    assert "second" in page
-    assert bank.get_absolute_url() in page
+    page = BeautifulSoup(viewer.get(reverse("allocation:banks")).content, "html.parser")
+    first = page.find("a", href=bank.get_absolute_url()).find_parent("article")
+    assert "2 processes, 1 waiting" in text(first)
+    assert "6 of 10" in text(first)
+    assert first.find("progress")["value"] == "60"
+    assert "second" in text(page)
 
 
-def test_bank_without_a_pool_says_what_to_do(operator):
-    assert "no pool yet" in operator.get(reverse("allocation:banks")).content.decode()
+def test_bank_without_a_pool_says_what_to_do(viewer):
+    assert "no pool yet" in viewer.get(reverse("allocation:banks")).content.decode()
 
 
-def test_unknown_pool_is_not_found(operator):
-    assert operator.get(reverse("allocation:bank", args=[0])).status_code == 404
+def test_unknown_pool_is_not_found(viewer):
+    assert viewer.get(reverse("allocation:bank", args=[0])).status_code == 404
 
 
-def test_page_shows_matrices_sequence_and_why_each_waits(operator, bank, django_assert_num_queries):
-    with django_assert_num_queries(8):  # session, user, and the six of the view
-        page = BeautifulSoup(operator.get(bank.get_absolute_url()).content, "html.parser")
+def test_matrix_shows_what_each_holds_of_its_most_and_may_still_need(viewer, bank):
+    table = page_of(viewer, bank).find("table", class_="matrix")
 
-    table = page.find("table")
-    assert table.find("caption")
-    assert table.find("tbody").find("tr").get_text(" ", strip=True) == "Available 4 of 10 4 of 5"
-    assert [cell.get_text() for cell in table.find("th", string="beta").parent.find_all("td", class_="number")] == list("286110")
-    steps = [" ".join(item.get_text().split()) for item in page.find("ol", class_="sequence").find_all("li")]
-    assert steps[0] == "alpha may still need 4 a; Work is 4 a, 4 b. When it finishes it gives back 4 a, and Work becomes 8 a, 4 b."
-    assert "Held by alpha (4 a)" in page.find("ol", class_="waits").get_text()
-    assert page.find(role="status").get_text(" ", strip=True).startswith("The state is safe")
+    assert text(table.find("tr", class_="available")) == "Available 4 of 10 4 of 5"
+    row = table.find("a", string="beta").find_parent("tr")
+    assert [text(cell) for cell in row.find_all("td", class_="number")] == ["2 of 8 need 6", "1 of 1 need 0"]
+    assert text(row.find(class_="state")) == "waiting"
 
 
-def test_page_says_who_is_stuck_when_unsafe(operator, make_pool, make_process):
+def test_sequence_shows_the_work_that_each_step_finds(viewer, bank):
+    table = page_of(viewer, bank).find("table", class_="sequence")
+
+    assert [text(row) for row in table.find("tbody").find_all("tr")] == ["1 alpha 4 ≤ 4 4", "2 beta 6 ≤ 8 4"]
+
+
+def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
+    page = page_of(viewer, bank)
+
+    card = text(page.find("ol", class_="waits").find("li"))
+    assert "beta number 1 in line · growth request · asked" in card
+    assert "after this grant beta could still ask for 4 a with only 2 sure to come free" in card
+    assert "alpha 4 a · taken" in card
+    assert "It ends when a comes back from alpha." in card
+    assert page.find("ol", class_="waits").find("time")["title"].endswith("UTC")
+    assert "The state is safe" in text(page.find(role="status"))
+
+
+def test_big_numbers_are_grouped_and_named_with_their_unit(viewer):
+    pool = create_pool(
+        name="real", classes=[NewClass("bandwidth", "KiB/s", "Rate.", 102_400), NewClass("dns_slots", "look-ups", "Names.", 8)]
+    )
+    for label in ("library", "shop"):
+        process = register_process(pool=pool.pk, label=label, run_ref="", maximum={"bandwidth": 61_440})
+        request_resources(process=process.pk, amounts={"bandwidth": 61_440}, request_id=uuid4())
+
+    card = text(page_of(viewer, pool).find("ol", class_="waits"))
+
+    assert "Needs 61,440 KiB/s of bandwidth, 40,960 are free: 20,480 short. library 61,440 KiB/s of bandwidth · taken" in card
+    assert "It ends when 20,480 KiB/s of bandwidth come back from library." in card
+
+
+def test_reservations_stand_by_themselves(viewer, make_pool, make_process):
+    pool = make_pool(10)
+    kept = make_process(pool, "kept", (4,), (4,))
+    make_process(pool, "big", (8,))
+    keep_resources(process=kept.pk, epoch=1, keep_seconds=600)
+
+    section = text(page_of(viewer, pool).find("section", attrs={"aria-labelledby": "reserved"}))
+
+    assert "kept keeps what it holds, until" in section
+    assert "Served only once a reservation has ended, since it claims more than there is beside them: big." in section
+
+
+def test_unsafe_state_is_an_alert_that_says_who_is_stuck_and_what_to_do(viewer, make_pool, make_process):
     pool = make_pool(10, policy="naive")
     for label in ("alpha", "beta"):
         make_process(pool, label, (8,), (4,))
 
-    text = " ".join(BeautifulSoup(operator.get(pool.get_absolute_url()).content, "html.parser").get_text().split())
+    alert = text(page_of(viewer, pool).find(role="alert"))
 
-    assert "not safe" in text
-    assert "alpha, beta could not be sure to finish" in text
+    assert "alpha, beta could not be sure to finish" in alert
+    assert "Pause or stop one of them" in alert
 
 
-def test_labels_are_escaped(operator, make_pool, make_process):
+def test_events_of_one_process_can_be_looked_at_even_after_it_finished(viewer, bank, make_process):
+    gone = make_process(bank, "gone", (1, 0), (1, 0))
+    finish_process(process=gone.pk)
+
+    everything = page_of(viewer, bank).find("table", class_="events")
+    own = page_of(viewer, bank, data={"process": gone.pk})
+
+    assert "alpha" in text(everything)
+    rows = [text(row) for row in own.find("table", class_="events").find("tbody").find_all("tr")]
+    assert [("gone" in row, "alpha" in row) for row in rows] == [(True, False)] * 3
+    assert "Recent events of gone" in text(own)
+
+
+def test_refresh_gets_the_part_that_changes_and_nothing_else(viewer, bank):
+    response = viewer.get(bank.get_absolute_url(), headers={"HX-Request": "true"})
+
+    assert b"<html" not in response.content
+    assert b"alpha" in response.content
+    assert "HX-Request" in response["Vary"]
+
+
+def test_number_of_queries_does_not_grow_with_the_bank(viewer, bank, make_process, django_assert_num_queries):
+    with django_assert_num_queries(12) as few:  # session, user, two for permissions, six for the bank, two for the events
+        viewer.get(bank.get_absolute_url())
+    for label in "uvwxyz":
+        ask(make_process(bank, label, (5, 5)), (5, 5))
+
+    with django_assert_num_queries(len(few)):
+        viewer.get(bank.get_absolute_url())
+
+
+def test_labels_are_escaped(viewer, make_pool, make_process):
     pool = make_pool(1)
     make_process(pool, "<script>alert(1)</script>", (1,))
 
-    assert b"<script>alert" not in operator.get(pool.get_absolute_url()).content
+    assert b"<script>alert" not in viewer.get(pool.get_absolute_url()).content
 
 
 def test_command_prints_the_bank_and_its_safe_sequence(bank, capsys):
@@ -94,52 +190,3 @@ def test_command_fails_on_an_unsafe_pool(make_pool, make_process, capsys):
     with pytest.raises(CommandError, match="Not safe: pool"):
         call_command("check_safety", pool=pool.pk)
     assert "Could not be sure to finish: alpha, beta" in capsys.readouterr().out
-
-
-def test_admin_edits_capacity_through_the_service(admin_client, bank):
-    address = reverse("admin:allocation_pool_capacity", args=[bank.pk])
-    assert b"unit of b" in admin_client.get(address).content
-
-    assert admin_client.post(address, {"a": 20, "b": 5}).status_code == 302
-
-    assert Pool.objects.get().capacity == [20, 5]
-
-
-@pytest.mark.parametrize(
-    ("amount", "sentence"), [("5", "More units than this are in use"), ("7", "claims more than this"), ("-1", "greater than or equal to 0")]
-)
-def test_refused_capacity_stands_beside_its_field(admin_client, bank, amount, sentence):
-    page = admin_client.post(reverse("admin:allocation_pool_capacity", args=[bank.pk]), {"a": amount, "b": 5})
-
-    assert sentence in page.context["form"].errors["a"][0]
-    assert sentence.encode() in page.content
-    assert Pool.objects.get().capacity == [10, 5]
-
-
-def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(admin_client, make_pool, make_process):
-    pool = make_pool(12)
-    for label, maximum, holding in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2)):
-        make_process(pool, label, (maximum,), (holding,))
-
-    page = admin_client.post(reverse("admin:allocation_pool_capacity", args=[pool.pk]), {"a": 11})
-
-    assert "stuck=P0, P2" in page.context["form"].non_field_errors()[0]
-
-
-def test_capacity_is_for_those_who_may_change_pools(client, django_user_model, bank):
-    client.force_login(django_user_model.objects.create_user("clerk", is_staff=True))
-
-    assert client.post(reverse("admin:allocation_pool_capacity", args=[bank.pk]), {"a": 20, "b": 5}).status_code == 403
-    assert Pool.objects.get().capacity == [10, 5]
-
-
-@pytest.mark.parametrize("model", ["pool", "resourceclass", "process", "matrixcell", "event"])
-def test_admin_lists_the_bank(admin_client, bank, model):
-    assert admin_client.get(reverse(f"admin:allocation_{model}_changelist")).status_code == 200
-
-
-def test_admin_cannot_add_or_change_rows_by_hand(admin_client, bank):
-    assert admin_client.get(reverse("admin:allocation_process_add")).status_code == 403
-    page = admin_client.get(reverse("admin:allocation_pool_change", args=[bank.pk]))
-    assert page.status_code == 200
-    assert b'name="capacity"' not in page.content

@@ -1,0 +1,37 @@
+"""Numbers and times on the bank's pages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """`61,440`."""
+    return f"{number:,}"
+
+
+@register.filter
+def moment(at: datetime) -> SafeString:
+    """A time as people say it, exact on hover and for programs: `3 min ago`, `in 4 min`."""
+    seconds = (timezone.now() - at).total_seconds()
+    text = f"{_span(seconds)} ago" if seconds >= 0 else f"in {_span(-seconds)}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC", text)
+
+
+def _span(seconds: float) -> str:
+    """Coarse on purpose: a page that refreshes itself shall change only when something has."""
+    if seconds < 60:
+        return "under 1 min"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.0f} h"
+    return f"{seconds / 86400:.0f} days"

@@ -1,0 +1,152 @@
+"""The admin site: limits are previewed, confirmed and recorded; all else is to be looked at."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, User
+from django.urls import reverse
+
+from allocation.models import Event, Pool, Process
+from crawlsite.roles import make_roles
+from tests.allocation.conftest import ask
+
+pytestmark = [pytest.mark.django_db]
+
+
+@pytest.fixture
+def bank(make_pool, make_process):
+    pool = make_pool(10, 5)
+    make_process(pool, "alpha", (8, 0), (4, 0))
+    ask(make_process(pool, "beta", (8, 1), (2, 1)), (2, 0))
+    return pool
+
+
+@pytest.fixture
+def log_in(client):
+    """log_in("operator") is a client of a member of staff in that role."""
+    make_roles()
+
+    def log_in(role: str):
+        user = User.objects.create_user(role, is_staff=True)
+        user.groups.add(Group.objects.get(name=role))
+        client.force_login(user)
+        return client
+
+    return log_in
+
+
+def capacity_page(pool: Pool) -> str:
+    return reverse("admin:allocation_pool_capacity", args=[pool.pk])
+
+
+def claim_page(label: str) -> str:
+    return reverse("admin:allocation_process_claim", args=[Process.objects.get(label=label).pk])
+
+
+def test_preview_shows_from_and_to_and_who_would_be_served_and_changes_nothing(log_in, bank):
+    events = Event.objects.count()
+
+    page = log_in("administrator").post(capacity_page(bank), {"a": 20, "b": 5, "preview": "1"}).content.decode()
+
+    assert "<td>10</td><td><strong>20</strong></td>" in page
+    assert "Served at once: beta" in page
+    assert "Confirm the change" in page
+    bank.refresh_from_db()
+    assert (bank.capacity, bank.available, Event.objects.count()) == ([10, 5], [4, 4], events)
+    assert not LogEntry.objects.exists()
+
+
+def test_confirmed_change_is_made_by_the_service_and_recorded(log_in, bank):
+    assert log_in("administrator").post(capacity_page(bank), {"a": 20, "b": 5, "confirm": "1"}).status_code == 302
+
+    assert Pool.objects.get().capacity == [20, 5]
+    entry = LogEntry.objects.get()
+    assert (entry.user.username, json.loads(entry.change_message)["changes"]) == ("administrator", {"a": [10, 20]})
+
+
+@pytest.mark.parametrize(
+    ("amount", "sentence"), [("5", "More units than this are in use"), ("7", "claims more than this"), ("-1", "greater than or equal to 0")]
+)
+@pytest.mark.parametrize("button", ["preview", "confirm"])
+def test_refused_capacity_stands_beside_its_field(log_in, bank, amount, sentence, button):
+    page = log_in("administrator").post(capacity_page(bank), {"a": amount, "b": 5, button: "1"})
+
+    assert sentence in page.context["form"].errors["a"][0]
+    assert b"Confirm the change" not in page.content
+    assert Pool.objects.get().capacity == [10, 5]
+
+
+def test_preview_names_everyone_who_would_no_longer_fit(log_in, bank):
+    page = log_in("administrator").post(capacity_page(bank), {"a": 7, "b": 5, "preview": "1"}).content.decode()
+
+    assert "These claim more than there would be: alpha, beta." in page
+
+
+def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(log_in, make_pool, make_process):
+    pool = make_pool(12)
+    for label, maximum, holding in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2)):
+        make_process(pool, label, (maximum,), (holding,))
+
+    page = log_in("administrator").post(capacity_page(pool), {"a": 11, "confirm": "1"})
+
+    assert "stuck=P0, P2" in page.context["form"].non_field_errors()[0]
+
+
+def test_claim_is_changed_the_same_way(log_in, bank):
+    administrator = log_in("administrator")
+
+    preview = administrator.post(claim_page("alpha"), {"a": 4, "b": 0, "preview": "1"}).content.decode()
+    assert "Served at once: beta" in preview
+    assert Process.objects.get(label="alpha").max_claim == [8, 0]
+
+    assert administrator.post(claim_page("alpha"), {"a": 4, "b": 0, "confirm": "1"}).status_code == 302
+    assert Process.objects.get(label="alpha").max_claim == [4, 0]
+    assert json.loads(LogEntry.objects.get().change_message) == {"action": "claim changed", "changes": {"a": [8, 4]}}
+
+
+def test_claim_below_what_is_held_is_refused_beside_its_field(log_in, bank):
+    page = log_in("administrator").post(claim_page("alpha"), {"a": 3, "b": 0, "preview": "1"})
+
+    assert "cannot fall below what the process holds" in page.context["form"].errors["a"][0]
+
+
+def test_nothing_changed_is_said_and_not_recorded(log_in, bank):
+    page = log_in("administrator").post(capacity_page(bank), {"a": 10, "b": 5, "preview": "1"}).content.decode()
+
+    assert "Nothing would change" in page
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator"])
+def test_limits_are_for_administrators(log_in, bank, role):
+    client = log_in(role)
+
+    for address in (capacity_page(bank), claim_page("alpha")):
+        assert client.get(address).status_code == 403
+        assert client.post(address, {"a": 20, "b": 5, "confirm": "1"}).status_code == 403
+    assert Pool.objects.get().capacity == [10, 5]
+
+
+@pytest.mark.parametrize("model", ["pool", "resourceclass", "process", "matrixcell", "event"])
+@pytest.mark.parametrize("role", ["viewer", "operator", "administrator"])
+def test_everyone_who_may_see_pools_may_look_at_the_lists(log_in, bank, role, model):
+    client = log_in(role)
+
+    assert client.get(reverse(f"admin:allocation_{model}_changelist")).status_code == 200
+    assert client.get(reverse(f"admin:allocation_{model}_add")).status_code == 403
+
+
+def test_matrix_is_filtered_by_class_and_process(log_in, bank):
+    alpha = Process.objects.get(label="alpha")
+    page = log_in("administrator").get(reverse("admin:allocation_matrixcell_changelist"), {"key": "a", "process__id__exact": alpha.pk})
+
+    assert [(row.key, row.maximum, row.allocation, row.need) for row in page.context["cl"].result_list] == [("a", 8, 4, 4)]
+
+
+def test_rows_cannot_be_changed_by_hand(log_in, bank):
+    page = log_in("administrator").get(reverse("admin:allocation_pool_change", args=[bank.pk]))
+
+    assert page.status_code == 200
+    assert b'name="capacity"' not in page.content

@@ -1,0 +1,77 @@
+"""Who may see what was done, and who may make whom."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
+from django.urls import reverse
+
+from crawlsite.roles import make_roles
+
+pytestmark = [pytest.mark.django_db]
+AUDIT = "admin:admin_logentry_changelist"
+
+
+@pytest.fixture
+def log_in(client):
+    make_roles()
+
+    def log_in(role: str):
+        user = User.objects.create_user(role, is_staff=True)
+        user.groups.add(Group.objects.get(name=role))
+        client.force_login(user)
+        return client
+
+    return log_in
+
+
+@pytest.fixture
+def entry(django_user_model):
+    user = django_user_model.objects.create_user("anna")
+    said = json.dumps({"action": "paused", "changes": {"state": ["running", "pausing"]}})
+    return LogEntry.objects.create(
+        user=user, content_type=ContentType.objects.get_for_model(User), object_repr="the crawl", action_flag=CHANGE, change_message=said
+    )
+
+
+def test_audit_log_tells_who_did_what_from_and_to(log_in, entry):
+    page = log_in("administrator").get(reverse(AUDIT)).content.decode()
+
+    assert "anna" in page
+    assert "paused" in page
+    assert "state: running → pausing" in page
+
+
+def test_audit_log_reads_the_admins_own_notes(log_in, entry):
+    LogEntry.objects.update(change_message='[{"changed": {"fields": ["Email address"]}}]')
+
+    assert "Changed Email address." in log_in("administrator").get(reverse(AUDIT)).content.decode()
+
+
+def test_audit_log_is_never_edited(log_in, entry):
+    client = log_in("administrator")
+
+    assert client.get(reverse("admin:admin_logentry_add")).status_code == 403
+    assert client.post(reverse("admin:admin_logentry_delete", args=[entry.pk]), {"post": "yes"}).status_code == 403
+    assert LogEntry.objects.filter(pk=entry.pk).exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator"])
+def test_audit_log_and_users_are_for_administrators(log_in, entry, role):
+    client = log_in(role)
+
+    for name in (AUDIT, "admin:auth_user_changelist", "admin:auth_group_changelist"):
+        assert client.get(reverse(name)).status_code == 403
+
+
+def test_administrators_give_roles_but_no_powers_beyond_them(log_in):
+    client, root, clerk = log_in("administrator"), User.objects.create_superuser("root"), User.objects.create_user("clerk")
+
+    assert client.post(reverse("admin:auth_user_change", args=[root.pk]), {"username": "root"}).status_code == 403
+    fields = client.get(reverse("admin:auth_user_change", args=[clerk.pk])).context["adminform"].form.fields
+    assert "groups" in fields
+    assert not {"is_superuser", "user_permissions"} & set(fields)

@@ -1,0 +1,34 @@
+"""What others made lies here as they released it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+RELEASES = [path for root in ("static/vendor", "tests/browser/vendor") for path in sorted((PROJECT / root).iterdir())]
+
+
+def sums(release: Path) -> dict[str, str]:
+    lines = (release / "SHA256SUMS").read_text().splitlines()
+    return {name: digest for digest, name in (line.split(maxsplit=1) for line in lines)}
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
+def test_vendored_files_are_unmodified(release):
+    found = {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in sums(release)}
+
+    assert found == sums(release)
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
+def test_every_vendored_program_is_among_the_sums_with_its_version_and_licence(release):
+    programs = {path.name for path in release.iterdir() if path.suffix in (".js", ".css")}
+
+    assert programs
+    assert programs <= set(sums(release))
+    assert list(release.glob("LICENSE*"))
+    version = release.name.rpartition("-")[2]
+    assert all(version in (release / name).read_text()[:300] for name in programs)

@@ -1,0 +1,162 @@
+"""Who may ask for which address. A new page or endpoint needs its row in ROUTES, or the first test fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, get_resolver
+from django.utils.regex_helper import normalize
+
+from allocation.models import Pool
+from allocation.services import create_pool
+from crawling.models import AllowedNetwork, CrawlJob
+from crawling.services.creating import create_crawl, start_run
+from crawlsite.roles import ROLES, make_roles
+from tests.crawling.conftest import CLASSES
+
+
+class Role(IntEnum):
+    """Each may do what those before it may."""
+
+    NOBODY = 0
+    VIEWER = 1
+    OPERATOR = 2
+    ADMINISTRATOR = 3
+
+
+NOBODY, VIEWER, OPERATOR, ADMINISTRATOR = Role
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+#: route -> method -> the least who may; methods that are left out are not allowed to anybody
+ROUTES: dict[str, dict[str, Role]] = {
+    "": dict.fromkeys(METHODS, NOBODY),  # leads to the crawls, which ask for a log-in
+    "login/": {"GET": NOBODY, "POST": NOBODY, "PUT": NOBODY},
+    "logout/": {"POST": NOBODY},
+    "healthz": {"GET": NOBODY},
+    "readyz": {"GET": NOBODY},
+    "crawls/": {"GET": VIEWER},
+    "bank/": {"GET": VIEWER},
+    "bank/<int:pool>/": {"GET": VIEWER},
+    "admin/": dict.fromkeys(METHODS, ADMINISTRATOR),
+    "admin/allocation/pool/<int:pool>/capacity/": dict.fromkeys(METHODS, ADMINISTRATOR),
+}
+#: what to send where an empty body would be refused before anybody asks who sends it
+BODIES: dict[str, dict[str, object]] = {}
+#: the admin site's way in and out
+OF_THE_ADMIN_SITE = {"admin/login/", "admin/logout/"}
+
+
+def routes(patterns, prefix: str = "", path: str = "/") -> Iterator[tuple[str, str]]:
+    """Every route of the URL map as it is written, and as a path with %(name)s for what varies."""
+    for pattern in patterns:
+        route, form = prefix + str(pattern.pattern), path + normalize(pattern.pattern.regex.pattern)[0][0]
+        if isinstance(pattern, URLPattern):
+            yield route, form
+        else:
+            yield from routes(pattern.url_patterns, route, form)
+
+
+PATHS = dict(routes(get_resolver().url_patterns))
+ADMIN_ROUTES = sorted(route for route in PATHS if route.startswith("admin/") and route not in OF_THE_ADMIN_SITE)
+
+
+@pytest.fixture
+def crawl(db) -> CrawlJob:
+    """A crawl with a run, in the only pool."""
+    make_roles()
+    create_pool(name="default", classes=CLASSES)
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    crawl = create_crawl({"name": "a crawl", "seeds": ["http://127.0.0.1:8900/"]})
+    start_run(crawl)
+    return crawl
+
+
+@pytest.fixture
+def clients(crawl) -> dict[Role, Client]:
+    """A browser of each role; the administrator is no superuser, but staff with the role's group."""
+    clients = {role: Client() for role in Role}
+    for role in list(Role)[1:]:
+        name = role.name.lower()
+        user = User.objects.create_user(name, is_staff=role == ADMINISTRATOR)
+        user.groups.add(Group.objects.get(name=name))
+        clients[role].force_login(user)
+    return clients
+
+
+@pytest.fixture
+def ask(clients, crawl):
+    """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
+    pool = Pool.objects.get()
+    values = {"pool": pool.pk, "pool_id": pool.pk}
+
+    def ask(role: Role, method: str, route: str):
+        names = re.findall(r"%\((\w+)\)s", PATHS[route])
+        path = PATHS[route] % {name: values.get(name, crawl.pk) for name in names}
+        body = {"data": BODIES[f"{method} {route}"], "content_type": "application/json"} if f"{method} {route}" in BODIES else {}
+        before = transaction.savepoint()
+        answer = getattr(clients[role], method.lower())(path, **body)
+        transaction.savepoint_rollback(before)
+        return answer
+
+    return ask
+
+
+def refused(answer, role: Role, route: str) -> bool:
+    """Pages lead nobody to the log-in and tell users 403; endpoints tell nobody 401; the admin site takes all but staff for nobody."""
+    if route.startswith("admin/"):
+        return answer.status_code in (401, 403) or leads_to_log_in(answer)
+    if role == NOBODY:
+        return answer.status_code == 401 if route.startswith("api/") else leads_to_log_in(answer)
+    return answer.status_code == 403
+
+
+def leads_to_log_in(answer) -> bool:
+    return answer.status_code == 302 and "login/?next=" in answer.url
+
+
+def served(answer) -> bool:
+    """Whatever came of it: not refused, not lost, not broken."""
+    return answer.status_code < 500 and answer.status_code not in (401, 403, 404, 405) and not leads_to_log_in(answer)
+
+
+def test_each_role_may_do_what_those_before_it_may():
+    viewer, operator, administrator = (set(ROLES[role.name.lower()]) for role in list(Role)[1:])
+
+    assert viewer < operator < administrator
+
+
+def test_every_address_has_its_row():
+    ours = {route for route in PATHS if not route.startswith("admin/")}
+
+    assert not ours - set(ROUTES)
+    assert not set(ROUTES) - set(PATHS)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_who_may(ask, route):
+    for method, least in ROUTES[route].items():
+        for role in Role:
+            answer = ask(role, method, route)
+            fits = served(answer) if role >= least else refused(answer, role, route)
+            assert fits, f"{method} as {role.name}: {answer.status_code} {answer.headers.get('Location', '')}"
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_methods_without_a_row_do_nothing_for_anybody(ask, route):
+    who = NOBODY if NOBODY in ROUTES[route].values() else ADMINISTRATOR
+    answers = {method: ask(who, method, route).status_code for method in METHODS if method not in ROUTES[route]}
+
+    assert set(answers.values()) <= {405}, answers
+
+
+@pytest.mark.parametrize("role", [NOBODY, VIEWER, OPERATOR])
+def test_the_admin_site_is_for_administrators(ask, role):
+    for route in ADMIN_ROUTES:
+        for method in ("GET", "POST"):
+            answer = ask(role, method, route)
+            assert refused(answer, role, route), f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}"

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Debian's Python has no ensurepip without python3-venv, but its pip can install into a .venv that has none.
 PIP = $$($(BIN)/python -m pip --version >/dev/null 2>&1 && echo $(BIN)/python -m pip || echo $(PYTHON) -m pip --python $(BIN)/python)
@@ -29,7 +29,14 @@ run: .venv/ready ## start everything; the first line is the dashboard's address;
 password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password
 
-test: setup ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
+browser: ## install Debian's Chromium for the tests of pages, if it is missing and you are root
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && echo >&2 'crawlsite: installing Chromium for the tests of pages, once; this takes about a minute' \
+	  && { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium fonts-dejavu-core; } \
+	    >/dev/null 2>&1 && command -v chromium >/dev/null; } \
+	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium'; test "$$CI" != true; }
+
+test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 2 $(ARGS)
 
 lint: setup ## format, lint, types, import contracts, migrations, deployment check
@@ -47,4 +54,7 @@ lock: setup ## renew the pinned requirements from the *.in files, for every Pyth
 	for name in requirements requirements-dev; do $(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11.2 \
 	  --no-header --no-emit-index-url --annotation-style=line -o $$name.txt $$name.in; done
 
-.PHONY: help setup run password test lint check lock
+screenshots: setup browser ## renew the pictures in docs/screenshots
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -q tests/browser/screenshots.py
+
+.PHONY: help setup run password browser test lint check lock screenshots

@@ -9,6 +9,8 @@ import pytest
 
 from tests.crawlsite.programs import PROJECT, environment
 
+MAKE = shutil.which("make") or "make"
+
 
 @pytest.fixture
 def project(tmp_path) -> Path:
@@ -19,8 +21,9 @@ def project(tmp_path) -> Path:
     return tmp_path
 
 
-def make(project: Path, *words: str) -> subprocess.CompletedProcess:
-    return subprocess.run(["make", *words], cwd=project, env=environment(PIP_NO_INDEX="1"), capture_output=True, text=True, timeout=100)
+def make(project: Path, *words: str, **env: str) -> subprocess.CompletedProcess:
+    env = environment(PIP_NO_INDEX="1", **env)
+    return subprocess.run([MAKE, *words], cwd=project, env=env, capture_output=True, text=True, timeout=100)
 
 
 def python_that(project: Path, script: str) -> str:
@@ -58,7 +61,44 @@ def test_too_old_python_is_told_what_to_name(project):
     assert "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 run" in old.stderr
 
 
+@pytest.fixture
+def programs(tmp_path) -> Path:
+    """The only directory of PATH: no browser, a user who is not root, and a package manager that brings the browser."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "sh").symlink_to("/bin/sh")
+    scripts = {"id": "echo 1000", "apt-get": f': > "{programs}/chromium"; /bin/chmod +x "{programs}/chromium"'}
+    for name, script in scripts.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    return programs
+
+
+def test_a_missing_browser_is_told_loudly_in_one_line(project, programs):
+    told = make(project, "browser", PATH=str(programs), CI="")
+
+    assert told.returncode == 0
+    assert len(told.stderr.splitlines()) == 1
+    assert "NO BROWSER" in told.stderr
+    assert "SKIPPED" in told.stderr
+
+
+def test_a_missing_browser_fails_where_nobody_reads_the_line(project, programs):
+    assert make(project, "browser", PATH=str(programs), CI="true").returncode != 0
+
+
+def test_root_gets_the_browser_once(project, programs):
+    (programs / "id").write_text("#!/bin/sh\necho 0\n")
+
+    first, second = (make(project, "browser", PATH=str(programs), CI="true") for _ in range(2))
+
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "installing Chromium" in first.stderr
+    assert "NO BROWSER" not in first.stderr
+    assert second.stderr == ""
+
+
 def test_help_lists_every_target(project):
     targets = set(make(project, "help").stdout.split())
 
-    assert {"setup", "run", "password", "test", "lint", "check", "lock", "help"} <= targets
+    assert {"setup", "run", "password", "browser", "test", "lint", "check", "lock", "screenshots", "help"} <= targets

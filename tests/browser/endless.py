@@ -1,0 +1,36 @@
+"""A web whose every page links to the next ones, so that a crawl of it lasts exactly as long as a test wants."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tests.servers import Reply, Request, serve_site
+
+AHEAD = 5
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+@dataclass
+class EndlessWeb:
+    """Pages `/`, `/?n=1`, `/?n=2`, …: each links to the next few until `enough` is set, and each seventh to one that is missing."""
+
+    url: str
+    enough: threading.Event
+
+
+@contextmanager
+def endless_web(*, address: str, port: int = 0) -> Iterator[EndlessWeb]:
+    enough = threading.Event()
+
+    def page(request: Request) -> Reply:
+        number = int(request.path.partition("?n=")[2] or 0)
+        ahead = [] if enough.is_set() else [f"/?n={number + step}" for step in range(1, AHEAD + 1)]
+        dead = [f"/missing/{number}"] if number % 7 == 6 else []
+        links = "".join(f'<li><a href="{link}">{link}</a></li>' for link in ahead + dead)
+        return 200, HTML, f'<!doctype html><html lang="en"><title>Page {number}</title><h1>Page {number}</h1><ul>{links}</ul></html>'
+
+    with serve_site({"/": page}, address=address, port=port) as site:
+        yield EndlessWeb(f"{site.url}/", enough)

@@ -7,12 +7,14 @@ from django.contrib.admin.models import LogEntry
 
 from allocation.models import Process
 from crawling.errors import WrongState
+from crawling.jobs import run_shift
 from crawling.keeper.duties import settle_what_was_left, start_what_is_due
 from crawling.models import Host, LogLine, Page, Run
 from crawling.selectors import crawl_view
 from crawling.services.bank import leave_bank
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.retrying import retry_failed
+from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier, outcome
 
 HTML = {"Content-Type": "text/html"}
@@ -52,6 +54,14 @@ def test_a_run_that_had_ended_goes_on_ends_again_and_holds_nothing(mended, work_
     assert Page.objects.filter(run=mended).count() == 6
     assert set(Process.objects.values_list("state", "holding", "lease_until")) == {("finished", False, None)}
     assert not Host.objects.exclude(shift=None).exists()
+
+
+def test_the_very_first_shift_that_is_granted_works(mended):
+    retry_failed(mended.crawl, by=None)
+
+    ((process, epoch),) = granted_starts()
+
+    assert run_shift(process, epoch) == "nothing is due"  # an epoch used twice would be turned away
 
 
 def test_it_may_be_done_again_and_again(mended, work_off):

@@ -22,15 +22,21 @@ class EndlessWeb:
 
 
 @contextmanager
-def endless_web(*, address: str, port: int = 0) -> Iterator[EndlessWeb]:
+def endless_web(*, address: str, port: int = 0, hold_at: int | None = None) -> Iterator[EndlessWeb]:
+    """Serve one. From page number `hold_at` on, answers wait for `enough`, so that a crawl stands still in the middle of its work."""
     enough = threading.Event()
 
     def page(request: Request) -> Reply:
         number = int(request.path.partition("?n=")[2] or 0)
+        if hold_at is not None and number >= hold_at:
+            enough.wait()
         ahead = [] if enough.is_set() else [f"/?n={number + step}" for step in range(1, AHEAD + 1)]
         dead = [f"/missing/{number}"] if number % 7 == 6 else []
         links = "".join(f'<li><a href="{link}">{link}</a></li>' for link in ahead + dead)
         return 200, HTML, f'<!doctype html><html lang="en"><title>Page {number}</title><h1>Page {number}</h1><ul>{links}</ul></html>'
 
     with serve_site({"/": page}, address=address, port=port) as site:
-        yield EndlessWeb(f"{site.url}/", enough)
+        try:
+            yield EndlessWeb(f"{site.url}/", enough)
+        finally:
+            enough.set()

@@ -1,0 +1,61 @@
+"""With scripts switched off everything can still be done and read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from crawling.models import CrawlJob
+from crawling.models.jobs import RunState
+from tests.browser.house import furnish
+
+
+@pytest.fixture
+def page(browse) -> Page:
+    return browse("operator", java_script_enabled=False)
+
+
+def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web):
+    web = make_web()
+    page.goto("/crawls/new/")
+    page.get_by_label("Start at these addresses").fill(web.url)
+    page.get_by_label("Name", exact=True).fill("Library")
+    page.get_by_role("button", name="Try the first 10 URLs").click()
+    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("Page 0")
+    page.get_by_role("button", name="Save and start").click()
+
+    crawl = CrawlJob.objects.get(name="Library")
+    for verb, state in (("Pause", RunState.PAUSED), ("Resume", RunState.QUEUED), ("Stop", RunState.STOPPED)):
+        page.goto("/crawls/")
+        page.get_by_role("button", name=re.compile(f"^{verb}")).first.click()
+        expect(page.locator(".message")).to_contain_text("Library is")
+        assert crawl.runs.get().state == state
+
+
+def test_mistakes_are_told_and_typed_text_is_kept(page, pool):
+    page.goto("/crawls/new/")
+    page.get_by_label("Start at these addresses").fill("nonsense")
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    expect(page.get_by_label("Start at these addresses")).to_have_value("nonsense")
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_everything_can_be_read(page, make_web, user_of):
+    web = make_web()
+    web.enough.set()
+    crawls = furnish(web.url, by=user_of("operator"))
+
+    page.goto("/crawls/")
+    for crawl in crawls.values():
+        expect(page.get_by_role("rowheader", name=crawl.name)).to_be_visible()
+    expect(page.get_by_label("Pause refresh")).to_be_hidden()
+
+    page.goto("/bank/")
+    expect(page.get_by_role("main")).to_contain_text("safe")
+    expect(page.get_by_role("main")).to_contain_text("The waiter")
+
+    page.goto(f"/crawls/{crawls['waiter'].pk}/")
+    expect(page.get_by_role("main")).to_contain_text("The holder")

@@ -40,7 +40,7 @@ def test_a_pool_shows_its_matrices_the_proof_and_why_somebody_waits(operator, tw
     assert bank["steps"][0] == {"process": holder["id"], "work": bank["available"]}
     (wait,) = bank["waiting"]
     assert (wait["process"], wait["verdict"], wait["blockers"][0]["name"]) == (waiter["id"], "wait_unavailable", "holder")
-    assert "20000 bandwidth short" in wait["reason"]
+    assert "20,000 short" in wait["reason"]
 
 
 def test_more_capacity_serves_those_who_wait_and_is_audited(administrator, two_that_share_too_little):

@@ -183,7 +183,7 @@ def test_a_draft_can_be_deleted_and_a_crawl_at_work_cannot(operator, order):
     assert operator("DELETE", f"crawls/{draft.pk}")[0] == 204
     status, problem = operator("DELETE", f"crawls/{live.pk}")
     assert status == 409
-    assert "stop it and wait for its end first" in problem["detail"]
+    assert "stop it and wait for its end" in problem["detail"]
     assert list(CrawlJob.objects.values_list("name", flat=True)) == ["live"]
 
 

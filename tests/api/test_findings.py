@@ -75,7 +75,7 @@ def test_the_log_is_newest_first_and_found_by_level_and_text(operator, run):
         return [line["message"] for line in operator.get(f"crawls/{run.crawl_id}/log?{query}")["items"]]
 
     assert found("limit=2") == ["broken", "slow"]
-    assert found("level=warning") == ["broken", "slow"]
+    assert found("level=warning") == ["broken", "slow", "404 Not Found"]
     assert found("level=error") == ["broken"]
     assert found("q=A.TEST") == ["slow"]
     first = operator.get(f"crawls/{run.crawl_id}/log?limit=1")

@@ -52,7 +52,7 @@ def test_a_finished_run_shows_what_became_of_every_url(visit, finished):
     seen(page, "&lt;Library&gt;", "state-finished", "Every URL in scope is done.", "0 known and waiting", "<small>done</small>")
     seen(page, "200 OK", "404 Not Found", "The site&#x27;s robots.txt forbids this page.", "/gone", "Home", "nothing is due")
     seen(page, 'value="404"', "Try all 1 failed again", "Start again")
-    assert "Pause" not in page
+    assert "Pause</button>" not in page
 
 
 def test_a_draft_says_what_will_happen(visit, order):

@@ -16,18 +16,18 @@ from crawling.rules.statuses import explain
 from crawling.services.bank import ask_for_shifts, enroll
 
 
-def retry_failed(crawl: CrawlJob, *, by: User | None, status: int | None = None) -> int:
+def retry_failed(crawl: CrawlJob, *, by: User | None = None, status: int | None = None) -> int:
     """Put the failed URLs of the latest run back into their queues, all or those of one status; returns how many.
 
     A run that had ended goes on with them and whatever else it had queued; a paused one keeps them until it is resumed.
-    Raises WrongState if it was never started, is stopping, or may not fetch more; then nothing has changed.
+    Raises WrongState if it was never started, is stopping, has no such URL, or may not fetch more; then nothing has changed.
     """
     latest = crawl.runs.first()
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
         count = _requeue(run, by, status)
-    if count and run.state in WORKING_STATES:
+    if run.state in WORKING_STATES:
         enroll(run)
         ask_for_shifts(run)
     return count
@@ -38,9 +38,9 @@ def _requeue(run: Run, by: User | None, status: int | None) -> int:
         raise WrongState(f"{run.crawl.name} is stopping; try its failed URLs again once it has stopped.")
     count = requeue_failed(run, status=status)
     if not count:
-        return 0
+        raise WrongState(f"{run.crawl.name} has no URL that failed{'' if status is None else f' with status {status}'}.")
     if sentence := limit_reached(run):
-        raise WrongState(f"{sentence} So nothing can be tried again in this run; start another with a higher limit.")
+        raise WrongState(f"{sentence} Raise that limit, then try again.")
     note(by, run.crawl, "retried failed URLs", {"failed": (count, 0)})
     cause = "" if status is None else f" ({explain(status)})"
     write(run.pk, f"{count:,} failed URLs{cause} are to be tried again, asked for by {by or 'the command line'}.")

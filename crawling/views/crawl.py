@@ -94,8 +94,7 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        told = f"{count:,} failed URLs are queued again." if count else "Nothing had failed so; nothing is to be tried again."
-        messages.success(request, told)
+        messages.success(request, f"{count:,} failed URLs are queued again.")
     return back(request) if request.POST.get("next") else redirect(reverse("crawling:crawl", args=[pk]))
 
 

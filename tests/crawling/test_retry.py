@@ -82,7 +82,8 @@ def test_one_cause_may_be_tried_again_alone(mended, work_off):
 def test_nothing_failed_means_nothing_happens(mended):
     before = LogLine.objects.count()
 
-    assert retry_failed(mended.crawl, by=None, status=-5) == 0
+    with pytest.raises(WrongState, match="has no URL that failed with status -5"):
+        retry_failed(mended.crawl, status=-5)
 
     assert Run.objects.get(pk=mended.pk).state == "finished"
     assert LogLine.objects.count() == before

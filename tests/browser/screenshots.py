@@ -33,7 +33,7 @@ def crawls(make_web, workers, user_of) -> dict[str, CrawlJob]:
     by = user_of("operator")
     webs = {name: make_web(f"127.0.0.{number}", port=PORT, hold_at=HELD_AT[name]) for number, name in enumerate(HELD_AT, start=2)}
     crawls = {
-        name: make_crawl(name, web.url, by=by, batch_size=20, max_pages=60 * HELD_AT[name] if HELD_AT[name] else 400, claim=MOST)
+        name: make_crawl(name, web.url, by=by, batch_size=20, max_pages=2000 if HELD_AT[name] else 400, claim=MOST)
         for name, web in webs.items()
     }
     shops = make_web("127.0.0.9", port=PORT)

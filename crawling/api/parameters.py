@@ -20,6 +20,10 @@ Limit = Annotated[int, Query(ge=1, le=200, description="rows a page")]
 Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
 RunNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest if left out")]
 
+KeepSeconds = Annotated[
+    float | None, Query(gt=0, le=86_400, description="keep what it holds reserved for so long, if that leaves everybody else safe")
+]
+
 ORDER = CrawlOrder.model_json_schema()
 EXAMPLE = {
     "name": "Manuals",

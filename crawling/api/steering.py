@@ -8,7 +8,7 @@ from ninja import Body, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.api.crawls import detail
-from crawling.api.parameters import CrawlId
+from crawling.api.parameters import CrawlId, KeepSeconds
 from crawling.api.permissions import Asking, may_add, may_change
 from crawling.api.schemas import CrawlDetail, CrawlOut, Retried
 from crawling.cursors import crawl_of
@@ -44,11 +44,11 @@ def start(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/pause", response=CrawlOut, summary="Finish the fetches under way, give everything back and wait")
+@steering.post("/{crawl_id}/pause", response=CrawlOut, summary="Finish the fetches under way, give everything back or keep it, and wait")
 @may_change
-def pause_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+def pause_it(request: Asking, crawl_id: CrawlId, keep_seconds: KeepSeconds = None) -> dict[str, Any]:
     crawl = crawl_of(crawl_id)
-    pause(crawl, by=request.user)
+    pause(crawl, by=request.user, keep_seconds=keep_seconds)
     return summary(crawl)
 
 

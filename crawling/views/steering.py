@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from allocation.errors import BadKeepTime
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.services.creating import start_run
@@ -28,12 +29,19 @@ def steer(request: HttpRequest, crawl: int, verb: str) -> HttpResponse:
     assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=crawl)
     try:
-        run = VERBS[verb](job, by=request.user)
-    except CrawlError as error:
+        run = VERBS[verb](job, by=request.user, **_wish(verb, request.POST.get("keep_minutes", "")))
+    except ValueError:
+        messages.error(request, "Minutes to keep are a number, like 30.")
+    except (CrawlError, BadKeepTime) as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{job.name} is {run.state}. {run.reason}")
     return back(request)
+
+
+def _wish(verb: str, keep_minutes: str) -> dict[str, float]:
+    """Only a pause may keep what the crawl holds. Raises ValueError for what is no number."""
+    return {"keep_seconds": 60 * float(keep_minutes)} if verb == "pause" and keep_minutes else {}
 
 
 def back(request: HttpRequest) -> HttpResponse:

@@ -29,10 +29,10 @@ run: .venv/ready ## start everything; the first line is the dashboard's address;
 password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password
 
-browser: ## install Debian's Chromium for the tests of pages, if it is missing and you are root
+browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), if it is missing and you are root
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	  && echo >&2 'crawlsite: installing Chromium for the tests of pages, once; this takes about a minute' \
-	  && { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium fonts-dejavu-core; } \
+	  && { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium fonts-dejavu-core openssl; } \
 	    >/dev/null 2>&1 && command -v chromium >/dev/null; } \
 	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium'; test "$$CI" != true; }
 

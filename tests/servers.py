@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 import ssl
 import subprocess
@@ -13,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import cast
+
+import pytest
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,12 @@ def serve_site(
         thread.join()
         server.hang_up()
         server.server_close()
+
+
+def require_openssl() -> None:
+    """Skip the test, loudly, where no certificate can be made; CI must never skip it."""
+    if not shutil.which("openssl"):
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("no `openssl` command to make a certificate with: HTTPS is NOT tested")
 
 
 def make_certificate(directory: Path, *names: str) -> Path:

@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parent.parent
 README = (PROJECT / "README.md").read_text()
 GLOSSARY = PROJECT / "docs" / "glossary.md"
 #: places whose text is not ours
-FOREIGN = {".venv", ".local", "vendor", "staticfiles"}
+FOREIGN = {".venv", ".local", ".pytest_cache", "vendor", "staticfiles"}
 #: defaults that are told in words, since they differ from machine to machine or are empty
 IN_WORDS = {
     "DATABASE_URL": "the embedded PostgreSQL",

@@ -56,7 +56,7 @@ def inside(section: str, rest: str) -> Answer:
     if int(parts[1]) >= BOOKS:
         return "404 Not Found", "text/plain", "Nothing is here."
     if int(parts[1]) % 5 == 4:
-        time.sleep(SLOW_SECONDS)
+        time.sleep(SLOW_SECONDS)  # real webs have slow pages
     return page(f"Book {parts[1]} on shelf {shelf} of the {section}", [f"/{section}/", f"/{section}/{(shelf + 1) % SHELVES}/{parts[1]}"])
 
 

@@ -24,7 +24,7 @@ def main() -> None:
     sys.stdin.buffer.read()
     notes = Path(sys.argv[1])
     while stop_left_over(notes):
-        time.sleep(0.5)
+        time.sleep(0.5)  # what was signalled needs a moment to end
 
 
 if __name__ == "__main__":

@@ -1,4 +1,3 @@
-import shutil
 import socket
 import threading
 from ipaddress import ip_network
@@ -9,7 +8,7 @@ import requests
 from crawling.fetchers.dial import PinnedSession
 from crawling.rules.vetting import Allowed, vet
 from dnscache.lookup import ask
-from tests.servers import make_certificate, tls_context
+from tests.servers import make_certificate, require_openssl, tls_context
 
 AGENT = {"User-Agent": "test"}
 
@@ -22,8 +21,7 @@ def session():
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
-    if not shutil.which("openssl"):
-        pytest.skip("no `openssl` command to make a certificate with: HTTPS is NOT tested")
+    require_openssl()
     return make_certificate(tmp_path_factory.mktemp("tls"), "secure.test", "other.test")
 
 

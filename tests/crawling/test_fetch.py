@@ -68,7 +68,7 @@ def test_where_a_redirect_leads_may_be_written_in_utf_8():
 
 
 def test_the_time_we_hold_back_for_bandwidth_is_not_the_servers():
-    body = b"x" * 10 * CHUNK_BYTES
+    body = b"x" * 10 * CHUNK_BYTES  # ten waits of 0.05 s are ours, and longer than the server may take
 
     with serve_raw(say(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)) as (url, _), PinnedSession(answer_seconds=0.2) as session:
         fetched = get(url, session=session, received=lambda count: time.sleep(0.05))

@@ -1,6 +1,5 @@
 """Servers that fail, each in its own way, are told by a status and a reason (SEEDS B1, B2)."""
 
-import shutil
 import socket
 import threading
 
@@ -10,7 +9,7 @@ from crawling.fetchers import http
 from crawling.fetchers.dial import PinnedSession
 from crawling.rules.statuses import FetchStatus
 from tests.crawling.raw import OK, get, reset, say, serve_raw
-from tests.servers import make_certificate, tls_context
+from tests.servers import make_certificate, require_openssl, tls_context
 
 
 @pytest.fixture
@@ -21,8 +20,7 @@ def quick(monkeypatch):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    if not shutil.which("openssl"):
-        pytest.skip("no `openssl` command to make a certificate with: HTTPS is NOT tested")
+    require_openssl()
     return make_certificate(tmp_path_factory.mktemp("tls"), "secure.test")
 
 

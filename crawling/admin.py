@@ -49,7 +49,18 @@ class AllowedNetworkAdmin(admin.ModelAdmin):
 
 @admin.register(CrawlJob)
 class CrawlJobAdmin(LookOnly):
-    list_display = ["name", "visit_order", "max_pages", "max_depth", "delay_seconds", "processes", "claim", "created_by", "created_at"]
+    list_display = [
+        "name",
+        "scope",
+        "visit_order",
+        "max_pages",
+        "max_depth",
+        "delay_seconds",
+        "processes",
+        "claim",
+        "created_by",
+        "created_at",
+    ]
     list_select_related = ["created_by"]
     search_fields = ["name"]
 

@@ -12,6 +12,8 @@ from django.utils.text import capfirst
 from crawling.models import CrawlJob
 from crawling.rules.claims import preset_claims
 from crawling.rules.orders import MAX_SEEDS
+from crawling.rules.ranking import Order
+from crawling.rules.scope import Reach
 from crawling.services.creating import free_name, name_for
 
 MIB = 1024 * 1024
@@ -19,8 +21,17 @@ MIB = 1024 * 1024
 MAX_FILE_BYTES = MIB
 #: an order's field -> the form's, where they differ: people think in other units than programs
 FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes"}
-AS_THEY_ARE = ("order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size")
+AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size")
 CLAIM = "claim_"
+SCOPES = (
+    (Reach.HOST, "the hosts of these addresses"),
+    (Reach.PATH, "the directories of these addresses, and what lies below them"),
+    (Reach.DOMAIN, "all hosts of these addresses' domains"),
+)
+ORDERS = (
+    (Order.BREADTH_FIRST, "Breadth first: near the start before far from it"),
+    (Order.DEPTH_FIRST, "Depth first: the links of the page just read before all others"),
+)
 
 
 def _number(label: str, help_text: str, *, initial: str = "", mode: str = "numeric") -> forms.CharField:
@@ -55,9 +66,10 @@ class CrawlForm(forms.Form):
     contact_url = forms.CharField(
         label="Contact", required=False, help_text="A page about your crawls (https://…) or a mailbox (mailto:…); every request carries it."
     )
-    order = forms.ChoiceField(
-        label="Order of visits", required=False, choices=[("breadth_first", "Breadth first: near the start before far from it")]
+    scope = forms.ChoiceField(
+        label="Follow links to", required=False, choices=SCOPES, help_text="Where one of the addresses redirects to counts as one of them."
     )
+    order = forms.ChoiceField(label="Order of visits", required=False, choices=ORDERS)
     max_pages = _number("Pages", "Fetched, redirects included.")
     max_depth = _number("Depth", "Links away from the start; 0 fetches the start only.")
     max_megabytes = _number("Megabytes", "Of documents, together.", mode="decimal")
@@ -142,13 +154,14 @@ _SCALES = (("max_bytes", "max_megabytes", MIB), ("max_seconds", "max_minutes", 6
 def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     """What the form would have been filled in with for a crawl like this one, under a free name."""
     chosen = next((name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None)
-    answers = {name: "" if (value := getattr(crawl, name)) is None else _plain(value) for name in AS_THEY_ARE[1:]}
+    answers = {name: "" if (value := getattr(crawl, name)) is None else _plain(value) for name in AS_THEY_ARE[2:]}
     answers |= {mine: _plain(getattr(crawl, name) / by) for name, mine, by in _SCALES if getattr(crawl, name) is not None}
     answers |= {} if chosen else {f"{CLAIM}{key}": str(units) for key, units in crawl.claim.items()}
     return {
         **answers,
         "name": free_name(crawl.name),
         "seeds": "\n".join(crawl.seeds),
+        "scope": crawl.scope,
         "order": crawl.visit_order,
         "preset": chosen or "normal",
     }

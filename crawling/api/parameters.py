@@ -28,6 +28,7 @@ ORDER = CrawlOrder.model_json_schema()
 EXAMPLE = {
     "name": "Manuals",
     "seeds": ["https://example.org/manual/"],
+    "scope": "path",
     "max_pages": 1000,
     "max_depth": 5,
     "delay_seconds": 1.0,

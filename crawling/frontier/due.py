@@ -9,6 +9,7 @@ from django.db import connection
 from crawling.frontier.claiming import FREE_AT
 from crawling.models import HostQueue, RunProcess, Url
 from crawling.models.jobs import WORKING_STATES
+from crawling.rules.addresses import Address, read_address
 
 UNTIL_DUE = f"""
 SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT})) - clock_timestamp())::float8
@@ -31,7 +32,6 @@ def contested(host_ids: Collection[int], run_id: int) -> set[int]:
     return set(others.values_list("host_id", flat=True))
 
 
-def scope_hosts(run_id: int) -> set[str]:
-    """Host keys of a run's seeds, and of where its seeds redirect to, which count as seeds."""
-    queues = Url.objects.filter(run=run_id, depth=0).values("queue").distinct()
-    return set(HostQueue.objects.filter(pk__in=queues).values_list("host__name", flat=True))
+def seeds_of(run_id: int) -> list[Address]:
+    """A run's seeds, and where its seeds redirect to, which count as seeds."""
+    return [read_address(url) for url in Url.objects.filter(run=run_id, depth=0).values_list("url", flat=True)]

@@ -12,6 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from crawling.models import Run
 from crawling.rules.addresses import Address, fingerprint, signed
 from crawling.rules.placing import place
+from crawling.rules.ranking import Order, rank_of
 
 ADD_HOSTS = "INSERT INTO crawling_host (name) SELECT unnest(%s::text[]) ON CONFLICT (name) DO NOTHING"
 
@@ -68,8 +69,9 @@ def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) ->
         for candidate in candidates:
             once.setdefault(candidate.address.url, candidate)
         left = [(fingerprint(url), candidate) for url, candidate in once.items()]
+        order = Order(run.crawl.visit_order)
         while left:
-            left = _add(cursor, run.pk, left, queues, added)
+            left = _add(cursor, run.pk, order, left, queues, added)
         cursor.execute(COUNT_ADDED, [list(added), list(added.values())])
     return added.total()
 
@@ -88,7 +90,7 @@ def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequen
 
 
 def _add(
-    cursor: CursorWrapper, run_id: int, candidates: list[tuple[int, Candidate]], queues: dict[str, int], added: Counter[int]
+    cursor: CursorWrapper, run_id: int, order: Order, candidates: list[tuple[int, Candidate]], queues: dict[str, int], added: Counter[int]
 ) -> list[tuple[int, Candidate]]:
     """Insert those whose fingerprint is free, count them by queue, and return those that must try the next fingerprint.
 
@@ -107,7 +109,7 @@ def _add(
             "fingerprints": list(new),
             "urls": [row.address.url for row in rows],
             "depths": [row.depth for row in rows],
-            "ranks": [float(row.depth) for row in rows],
+            "ranks": [rank_of(order, row.depth) for row in rows],
             "vias": [row.via for row in rows],
         },
     )

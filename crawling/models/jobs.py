@@ -15,6 +15,7 @@ class CrawlJob(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     seeds = ArrayField(models.TextField())
+    scope = models.CharField(max_length=20, default="host")
     visit_order = models.CharField(max_length=20, default="breadth_first")
     max_pages = models.PositiveIntegerField(null=True)
     max_depth = models.PositiveIntegerField(null=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
 from crawling.rules.addresses import BadUrl, read_address
+from crawling.rules.ranking import Order
+from crawling.rules.scope import Reach
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
 MAX_SEEDS = 5000
@@ -31,6 +33,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000), NUMBER]
 class CrawlOrder(BaseModel):
     """A checked order. `None` as a limit means no limit.
 
+    scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
     batch_size: URLs a host hands out between two looks at the frontier; 1 keeps the order of visits exact, more is faster.
     claim: Max, units by resource class; classes that are left out take the pool's usual share.
     processes: crawl processes that share the hosts; on one host a second one gains nothing.
@@ -40,7 +43,8 @@ class CrawlOrder(BaseModel):
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
     seeds: Annotated[list[str], Field(min_length=1, max_length=MAX_SEEDS)]
-    order: Literal["breadth_first"] = "breadth_first"
+    scope: Reach = Reach.HOST
+    order: Order = Order.BREADTH_FIRST
     max_pages: Count | None = None
     max_depth: Annotated[int, Field(ge=0, le=10_000), NUMBER] | None = None
     max_bytes: Annotated[int, Field(ge=1, le=2**60), NUMBER] | None = None
@@ -93,7 +97,7 @@ SENTENCES = {
     "string_pattern_mismatch": "must be one line without control characters",
     "list_type": "must be a list",
     "dict_type": "must be a table of class and units",
-    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
     "value_error": "{error}",
 }
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from crawling.models import CrawlJob, Page, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.rules.ranking import Order
+from crawling.rules.scope import Reach
 from crawling.run_page.bank import Dealings, dealings_of
 from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
 from crawling.run_page.log import LogWindow, log_of
@@ -55,6 +57,12 @@ class CrawlPage:
         return len(self.runs) == RUNS
 
     @property
+    def scope_in_words(self) -> str:
+        return {Reach.HOST: "the seeds' hosts", Reach.PATH: "the seeds' directories", Reach.DOMAIN: "the seeds' domains"}[
+            Reach(self.crawl.scope)
+        ]
+
+    @property
     def order_of_visits(self) -> str:
         return self.crawl.visit_order.replace("_", " ")
 
@@ -69,6 +77,8 @@ class CrawlPage:
         """What would make a crawl like this one."""
         crawl = self.crawl
         options = {
+            "--scope": crawl.scope if crawl.scope != Reach.HOST else None,
+            "--order": crawl.visit_order if crawl.visit_order != Order.BREADTH_FIRST else None,
             "--max-pages": crawl.max_pages,
             "--max-depth": crawl.max_depth,
             "--max-bytes": crawl.max_bytes,

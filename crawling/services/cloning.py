@@ -18,6 +18,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
     return {
         "name": crawl.name,
         "seeds": list(crawl.seeds),
+        "scope": crawl.scope,
         "order": crawl.visit_order,
         "max_pages": crawl.max_pages,
         "max_depth": crawl.max_depth,

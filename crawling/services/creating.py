@@ -42,6 +42,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
             crawl = CrawlJob.objects.create(
                 name=order.name,
                 seeds=order.seeds,
+                scope=order.scope,
                 visit_order=order.order,
                 max_pages=order.max_pages,
                 max_depth=order.max_depth,

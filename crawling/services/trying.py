@@ -71,7 +71,7 @@ class _Round:
         self._kit = Kit(
             token=who.product_token,
             user_agent=who.user_agent,
-            scope=Scope.of_seeds(order.seeds, order.max_depth),
+            scope=Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth),
             delay_seconds=order.delay_seconds,
             max_document_bytes=MAX_BYTES,
             bandwidth=Bandwidth(BYTES_PER_SECOND),
@@ -145,10 +145,5 @@ class _Round:
         if not succeeded(fetched.status) or fetched.content_type not in HTML_TYPES:
             return trial
         document = read_document(fetched.body, url=address.url, charset=fetched.charset)
-        verdicts = tuple(Verdict(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
+        verdicts = tuple(Verdict(link.url, self._kit.scope.why_not(link, 1)) for link in document.links[:LINKS_SHOWN])
         return replace(trial, charset=document.charset, title=document.title, links=len(document.links), verdicts=verdicts)
-
-    def _why_not(self, link: Address) -> str:
-        if link.host_key not in self._kit.scope.hosts:
-            return f"{link.host_key} is no host of a seed"
-        return "" if self._kit.scope.admits_depth(1) else "the depth is limited to 0"

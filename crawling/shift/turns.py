@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from django.conf import settings
 
@@ -17,7 +18,6 @@ from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import read_robots
-from crawling.rules.scope import Scope
 from crawling.shift.names import NameThread
 from crawling.shift.workbench import Workbench
 
@@ -50,7 +50,7 @@ class HostTurns:
     def obey(self, delay_seconds: float, max_depth: int | None) -> None:
         """Follow an order that was edited, from the next fetch of each host and the next page's links on."""
         self._kit.delay_seconds = delay_seconds
-        self._kit.scope = Scope(self._kit.scope.hosts, max_depth)
+        self._kit.scope = replace(self._kit.scope, max_depth=max_depth)
         for visit in self._visits.values():
             visit.configured_delay = delay_seconds
 
@@ -89,7 +89,11 @@ class HostTurns:
 
     def _claim(self, visits: list[Visit]) -> dict[int, list[ClaimedUrl]]:
         wanted = {visit.host.queue_id: max(0, self._share(visit) - len(visit.urls)) for visit in visits}
-        return claim_urls(self._shift, wanted) if wanted else {}
+        claimed = claim_urls(self._shift, wanted) if wanted else {}
+        # A seed may have redirected here since the shift began, and then counts as a seed.
+        if seeds := [read_address(url.url) for urls in claimed.values() for url in urls if url.depth == 0]:
+            self._kit.scope = self._kit.scope.with_seeds(seeds)
+        return claimed
 
     def lease_more(self, toes: int) -> None:
         """Lease hosts that are due, as many as the toes can use, and send those with URLs to be resolved."""
@@ -122,8 +126,6 @@ class HostTurns:
             visit.urls = deque(claimed.get(visit.host.queue_id, ()))
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
-        # What is in the frontier was admitted, so its host is in scope: a seed's redirect may have brought it there.
-        self._kit.scope = Scope(self._kit.scope.hosts | {visit.host.name for visit in opened}, self._kit.scope.max_depth)
         self._set_known_robots(opened)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit

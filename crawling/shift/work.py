@@ -14,14 +14,14 @@ from django.conf import settings
 from crawling.access import allowed_networks, identity
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.frontier.chronicle import Chronicle
-from crawling.frontier.due import scope_hosts, seconds_until_due
+from crawling.frontier.due import seconds_until_due, seeds_of
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.recording import Outcome, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
-from crawling.rules.scope import Scope
+from crawling.rules.scope import Reach, Scope
 from crawling.services.shifts import LONGEST_SLICES, end_shift
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
@@ -158,7 +158,7 @@ def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, 
     return Kit(
         token=who.product_token,
         user_agent=who.user_agent,
-        scope=Scope(frozenset(scope_hosts(run.pk)), run.crawl.max_depth),
+        scope=Scope.of_seeds(Reach(run.crawl.scope), seeds_of(run.pk), run.crawl.max_depth),
         delay_seconds=run.crawl.delay_seconds,
         max_document_bytes=held["memory"] * MIB // run.crawl.claim["fetch_slots"],
         bandwidth=Bandwidth(held["bandwidth"] * KIB),

@@ -198,3 +198,14 @@ def test_two_processes_share_the_hosts_of_a_run(make_site, crawl_to_the_end):
     assert [sorted(site.paths) for site in sites] == [["/", "/a"]] * 16
     assert set(run.queues.values_list("process_number", flat=True)) == {0, 1}
     assert run.processes.filter(shifts__isnull=False).distinct().count() == 2
+
+
+def test_a_crawl_by_path_stays_in_the_directory_its_seed_redirects_to(make_site, crawl_to_the_end):
+    page = '<a href="/docs/new/a">a</a><a href="/docs/old">old</a><a href="/">home</a>'
+    site = make_site(
+        {"/docs/new/": page, "/docs/new/a": page, "/docs/old": page, "/": page, "/start/": (302, {"Location": "/docs/new/"}, "")}
+    )
+
+    crawl_to_the_end(f"{site.url}/start/", scope="path")
+
+    assert set(site.paths) == {"/start/", "/docs/new/", "/docs/new/a"}

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, connections
 
 from crawling.frontier.claiming import let_go, renew_hosts
-from crawling.frontier.due import contested, scope_hosts, seconds_until_due
+from crawling.frontier.due import contested, seconds_until_due, seeds_of
 from crawling.models import Host
 from crawling.services.shifts import lose_shift
 from tests.crawling.frontiers import Frontier, other_connection
@@ -173,11 +173,11 @@ def test_hosts_that_another_run_wants_are_contested(frontier):
     assert contested(ids.values(), frontier.run.pk) == {ids["a.test"]}
 
 
-def test_the_hosts_of_seeds_are_the_scope(frontier):
+def test_whatever_has_depth_0_is_a_seed(frontier):
     frontier.sow("a.test/1", "b.test/1")
     frontier.sow("c.test/1", depth=1)
 
-    assert scope_hosts(frontier.run.pk) == {"a.test", "b.test"}
+    assert {seed.hostname for seed in seeds_of(frontier.run.pk)} == {"a.test", "b.test"}
 
 
 @pytest.mark.django_db(transaction=True)

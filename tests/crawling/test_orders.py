@@ -12,7 +12,7 @@ from crawling.rules.orders import MAX_SEEDS, CrawlOrder, read_order
 from crawling.services.creating import create_crawl
 
 GOOD = {"name": "a crawl", "seeds": ["http://a.test/"]}
-FIELDS = "name, seeds, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, claim"
+FIELDS = "name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, claim"
 
 
 def test_a_name_and_a_seed_are_enough():
@@ -54,7 +54,7 @@ MISTAKES = [
     ("seeds", ["{0}", "{url}"], "'{0}' is not a URL.*'{url}' is not"),
     ("seeds", ["x"] * 5, "and 2 more"),
     ("seeds.1", ["http://a.test/", None], "must be text"),
-    ("order", "random", "must be 'breadth_first'"),
+    ("order", "random", "must be 'breadth_first' or 'depth_first'"),
     ("max_pages", 0, "must be 1 or more"),
     ("max_pages", -5, "must be 1 or more"),
     ("max_pages", "many", "whole number"),

@@ -15,7 +15,7 @@ from crawling.processors.prefetch import learn_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
-from crawling.rules.scope import Scope
+from crawling.rules.scope import Reach, Scope
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import Allowed
 
@@ -31,7 +31,7 @@ def learn():
         kit = Kit(
             token="crawlsite",
             user_agent="crawlsite/1.0",
-            scope=Scope(frozenset(), None),
+            scope=Scope(Reach.HOST, frozenset(), None),
             delay_seconds=delay_seconds,
             max_document_bytes=1_000_000,
             bandwidth=Bandwidth(1e9),
@@ -126,7 +126,7 @@ def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
             return Fetched(302, {"Location": "http://127.0.0.1/robots.txt"}, http_status=302)
 
     allowed = [Allowed(ip_network("127.0.0.1/32"), 443, 443)]
-    kit = Redirected("t", "t/1", Scope(frozenset(), None), 0, 1, Bandwidth(1), allowed, frozenset(), lambda *found: None)
+    kit = Redirected("t", "t/1", Scope(Reach.HOST, frozenset(), None), 0, 1, Bandwidth(1), allowed, frozenset(), lambda *found: None)
     visit = Visit(None, None, free_at=0.0, leased_at=0.0, configured_delay=0.0)
 
     learn_robots(visit, read_address("https://127.0.0.1/x"), "127.0.0.1", kit)
@@ -145,7 +145,7 @@ def test_the_delay_is_kept_between_hops(make_site, learn):
 
 
 def test_the_shifts_end_ends_the_waiting_between_hops():
-    kit = Kit("t", "t/1", Scope(frozenset(), None), 0, 1, Bandwidth(1), [], frozenset(), lambda *found: None)
+    kit = Kit("t", "t/1", Scope(Reach.HOST, frozenset(), None), 0, 1, Bandwidth(1), [], frozenset(), lambda *found: None)
     threading.Timer(0.05, kit.ending.set).start()
     begun = time.monotonic()
 

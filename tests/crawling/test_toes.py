@@ -14,7 +14,7 @@ from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.rules.robots import Robots
-from crawling.rules.scope import Scope
+from crawling.rules.scope import Reach, Scope
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import Allowed
 from crawling.shift.toes import ToePool
@@ -30,7 +30,7 @@ def kit():
     return Kit(
         token="crawlsite",
         user_agent="crawlsite/1.0",
-        scope=Scope(frozenset(), None),
+        scope=Scope(Reach.HOST, frozenset(), None),
         delay_seconds=0.0,
         max_document_bytes=1_000_000,
         bandwidth=Bandwidth(1e9),

@@ -17,3 +17,11 @@ def test_breadth_first_visits_the_books_graph_in_the_books_order(make_site, craw
 
     assert "".join(path.removeprefix("/") for path in site.paths) == "ABCDEFHGI"
     assert run.state == "finished"
+
+
+def test_depth_first_follows_each_link_to_its_end_before_the_next(make_site, crawl_to_the_end):
+    site = make_site(web_of(EDGES))
+
+    crawl_to_the_end(f"{site.url}/A", order="depth_first", batch_size=1, claim={"fetch_slots": 1})
+
+    assert "".join(path.removeprefix("/") for path in site.paths) == "ABCDEHIFG"

@@ -38,7 +38,8 @@ class Command(BaseCommand):
         parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|pause|resume|stop and a crawl")
         parser.add_argument("--name", help="default: the first seed's host")
         parser.add_argument("--file", type=Path, help="a JSON file with the fields of an order; options given here win")
-        parser.add_argument("--order", help="order of visits: breadth_first")
+        parser.add_argument("--scope", help="which links to follow: those to the seeds' host (default), path or domain")
+        parser.add_argument("--order", help="order of visits: breadth_first (default) or depth_first")
         parser.add_argument("--max-pages", help="stop after so many pages")
         parser.add_argument("--max-depth", help="follow links so many steps from the seeds")
         parser.add_argument("--max-bytes", help="stop after so many bytes of documents")
@@ -109,7 +110,18 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
     fields = _read_file(options["file"]) if options["file"] else {}
     if seeds:
         fields["seeds"] = seeds
-    for name in ("name", "order", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", "processes", "batch_size"):
+    for name in (
+        "name",
+        "scope",
+        "order",
+        "max_pages",
+        "max_depth",
+        "max_bytes",
+        "max_seconds",
+        "delay_seconds",
+        "processes",
+        "batch_size",
+    ):
         if options[name] is not None:
             fields[name] = options[name]
     if options["claim"]:

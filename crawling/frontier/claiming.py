@@ -33,17 +33,25 @@ FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8
 """  # noqa: S608  # FREE_AT and UNLEASED are the constants above
 
+#: a suspect is claimed alone: should its shift be lost again, no other suspect shares the blame
 CLAIM_URLS = """
 WITH picked AS (
-    SELECT u.id FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id, n)
+    SELECT u.id, u.losses FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id, n)
     CROSS JOIN LATERAL (
-        SELECT id FROM crawling_url
+        SELECT id, losses FROM crawling_url
         WHERE queue_id = wanted.queue_id AND state = 'q' AND (due_at IS NULL OR due_at <= clock_timestamp())
         ORDER BY rank, id LIMIT wanted.n
     ) u
+), kept AS (
+    SELECT id FROM picked WHERE losses = 0
+    UNION ALL (
+        SELECT id FROM picked
+        WHERE losses > 0 AND NOT EXISTS (SELECT FROM crawling_url WHERE shift_id = %(shift)s AND state = 'p' AND losses > 0)
+        ORDER BY id LIMIT 1
+    )
 )
 UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
-FROM picked WHERE u.id = picked.id
+FROM kept WHERE u.id = kept.id
 RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank
 """
 

@@ -9,7 +9,7 @@ from crawling.models import Run
 #: their pages go, too: they will be fetched anew, and every page counted stands for a row
 RETRY = """
 WITH back AS (
-    UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, due_at = NULL
+    UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, losses = 0, due_at = NULL
     WHERE run_id = %(run)s AND state = 'f' AND (%(status)s::int IS NULL OR status = %(status)s)
     RETURNING id, queue_id, status
 ), queues AS (

@@ -88,6 +88,7 @@ class Url(models.Model):
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, related_name="urls")
     attempts = models.SmallIntegerField(db_default=0)
+    losses = models.SmallIntegerField(db_default=0, help_text="shifts that were lost while they had it; with any it is a suspect")
     due_at = models.DateTimeField(null=True, help_text="not before, after a failure that may pass")
     status = models.SmallIntegerField(null=True, help_text="of the last try: HTTP's, or a negative FetchStatus")
     error = models.TextField(blank=True, db_default="")

@@ -19,6 +19,7 @@ class FetchStatus(IntEnum):
     ROBOTS_FORBID = -8
     ROBOTS_UNAVAILABLE = -9
     TLS_FAILED = -10
+    WORKER_DIED = -11
     OUR_FAULT = -99
 
     @property
@@ -37,6 +38,7 @@ SENTENCES = {
     FetchStatus.ROBOTS_FORBID: "The site's robots.txt forbids this page.",
     FetchStatus.ROBOTS_UNAVAILABLE: "The site's robots.txt could not be had, so nothing may be fetched yet.",
     FetchStatus.TLS_FAILED: "The server's certificate or encryption was not accepted.",
+    FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
 }
 

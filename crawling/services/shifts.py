@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from crawling.frontier.blaming import blame
 from crawling.frontier.claiming import free_hosts
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
@@ -28,7 +29,7 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
         if run.state not in WORKING_STATES:
             return None
         for lost in Shift.objects.filter(process=process, ended_at=None, epoch__lt=epoch):
-            _close(lost, "lost: a later shift has taken its place", level=Level.ERROR)
+            _close_lost(lost, "lost: a later shift has taken its place")
         try:
             with transaction.atomic():
                 shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
@@ -56,7 +57,7 @@ def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -
     """
     with locked_run(process.run_id):
         for shift in Shift.objects.filter(process=process, epoch=epoch, ended_at=None):
-            _close(shift, ending, level=Level.ERROR)
+            _close_lost(shift, ending)
             if is_dead:
                 free_hosts(shift.pk)
 
@@ -65,6 +66,11 @@ def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
     if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200]):
         write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
+
+
+def _close_lost(shift: Shift, ending: str) -> None:
+    blame(shift)
+    _close(shift, ending, level=Level.ERROR)
 
 
 def _which(process: RunProcess) -> str:

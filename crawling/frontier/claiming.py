@@ -52,7 +52,7 @@ WITH picked AS (
 )
 UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
-RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank
+RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects
 """
 
 #: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is
@@ -106,6 +106,7 @@ class ClaimedUrl:
     depth: int
     attempts: int
     rank: float
+    redirects: int = 0
 
 
 def lease_hosts(

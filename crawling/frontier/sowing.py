@@ -29,10 +29,11 @@ SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.h
 
 #: ids follow the order of the arrays, and the order of ids is the order of visits among equals
 ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, state)
-SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, 'q'
-FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[], %(vias)s::bigint[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, place)
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, state)
+SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, 'q'
+FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[],
+            %(vias)s::bigint[], %(redirects)s::int[])
+     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, place)
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
@@ -48,11 +49,12 @@ FIND_SEEN = "SELECT fingerprint, url FROM crawling_url WHERE run_id = %s AND fin
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A URL found at `depth` on the page of the URL row `via` (None: a seed)."""
+    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row."""
 
     address: Address
     depth: int
     via: int | None
+    redirects: int = 0
 
 
 def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
@@ -111,6 +113,7 @@ def _add(
             "depths": [row.depth for row in rows],
             "ranks": [rank_of(order, row.depth) for row in rows],
             "vias": [row.via for row in rows],
+            "redirects": [row.redirects for row in rows],
         },
     )
     inserted = {mark: queue for queue, mark in cursor.fetchall()}

@@ -85,6 +85,7 @@ class Url(models.Model):
     depth = models.SmallIntegerField()
     rank = models.FloatField(help_text="lowest first; among equals, first found first")
     via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
+    redirects = models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found")
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, related_name="urls")
     attempts = models.SmallIntegerField(db_default=0)

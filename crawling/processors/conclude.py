@@ -15,7 +15,7 @@ from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, read_address, signed
 from crawling.rules.links import HTML_TYPES, Document, read_document
 from crawling.rules.politeness import retry_after
-from crawling.rules.statuses import TRANSIENT, FetchStatus, explain, is_redirect, succeeded
+from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, FetchStatus, explain, is_redirect, succeeded
 
 NOTHING = Document(title="", charset="", links=[])
 
@@ -32,14 +32,12 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
         return Outcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
     document = _read(address, fetched)
-    return Outcome(
-        claimed.id,
-        UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED,
-        fetched.status,
-        error,
-        answer=_answer(address, dialled, fetched, document, target),
-        links=_links(claimed, document, target, kit),
-    )
+    answer = _answer(address, dialled, fetched, document, target)
+    if target and claimed.redirects >= MOST_REDIRECTS:
+        too_many = FetchStatus.TOO_MANY_REDIRECTS
+        return Outcome(claimed.id, UrlState.FAILED, too_many, too_many.sentence, answer=answer)
+    state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
+    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=_links(claimed, document, target, kit))
 
 
 def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
@@ -63,7 +61,7 @@ def _links(claimed: ClaimedUrl, document: Document, target: Address | None, kit:
     found = [link for link in document.links if kit.scope.admits(link, depth)]
     links = [Candidate(link, depth, claimed.id) for link in kit.seen.unseen(found)]
     if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
-        links.append(Candidate(target, claimed.depth, claimed.id))
+        links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1))
     return links
 
 

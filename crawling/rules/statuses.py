@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from http import HTTPStatus
 
+#: as many as browsers follow (WHATWG Fetch, HTTP-redirect fetch)
+MOST_REDIRECTS = 20
+
 
 class FetchStatus(IntEnum):
     """Negative codes; `sentence` tells an operator what each means."""
@@ -20,6 +23,7 @@ class FetchStatus(IntEnum):
     ROBOTS_UNAVAILABLE = -9
     TLS_FAILED = -10
     WORKER_DIED = -11
+    TOO_MANY_REDIRECTS = -12
     OUR_FAULT = -99
 
     @property
@@ -39,6 +43,7 @@ SENTENCES = {
     FetchStatus.ROBOTS_UNAVAILABLE: "The site's robots.txt could not be had, so nothing may be fetched yet.",
     FetchStatus.TLS_FAILED: "The server's certificate or encryption was not accepted.",
     FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand.",
+    FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
 }
 

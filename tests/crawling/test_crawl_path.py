@@ -8,6 +8,7 @@ import pytest
 
 from allocation.models import Process
 from crawling.models import Host, Page, RobotsFile, Url
+from crawling.rules.statuses import MOST_REDIRECTS, FetchStatus
 from crawling.selectors import crawl_view
 from crawling.services.creating import create_crawl, start_run
 
@@ -209,3 +210,30 @@ def test_a_crawl_by_path_stays_in_the_directory_its_seed_redirects_to(make_site,
     crawl_to_the_end(f"{site.url}/start/", scope="path")
 
     assert set(site.paths) == {"/start/", "/docs/new/", "/docs/new/a"}
+
+
+def test_a_chain_of_redirects_ends_with_a_sentence(make_site, crawl_to_the_end):
+    site = make_site({})
+    site.pages |= {f"/{n}": (302, {"Location": f"/{n + 1}"}, "") for n in range(100)}
+
+    run = crawl_to_the_end(f"{site.url}/0")
+
+    assert site.paths == [f"/{n}" for n in range(MOST_REDIRECTS + 1)]
+    last = run.urls.order_by("pk").last()
+    assert (last.state, last.status, last.error) == (
+        "f",
+        FetchStatus.TOO_MANY_REDIRECTS,
+        "More than 20 redirects led from one to the next.",
+    )
+
+
+def test_a_link_begins_a_new_chain(make_site, crawl_to_the_end):
+    site = make_site({})
+    site.pages |= {f"/{n}": (302, {"Location": f"/{n + 1}"}, "") for n in range(15)}
+    site.pages |= {"/15": '<a href="/100">on</a>', "/115": "the end"}
+    site.pages |= {f"/{n}": (302, {"Location": f"/{n + 1}"}, "") for n in range(100, 115)}
+
+    run = crawl_to_the_end(f"{site.url}/0")
+
+    assert "/115" in site.paths
+    assert not run.urls.exclude(state="s").exists()

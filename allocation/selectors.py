@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -84,6 +84,12 @@ def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
     }
 
 
+def in_words(pool: int, amounts: Mapping[str, int]) -> list[str]:
+    """Units by class as people say them, in the pool's order; classes of none are left out."""
+    classes = ResourceClass.objects.filter(pool=pool, key__in=amounts).order_by("ordinal").values_list("key", "unit")
+    return [Measure(key, unit).amount(amounts[key]) for key, unit in classes if amounts[key]]
+
+
 def outcome_of(request_id: UUID) -> Outcome | None:
     """Where a request stands, without waiting for the pool's lock; None if it is unknown or was rejected."""
     found = Request.objects.select_related("grant").exclude(state=RequestState.REJECTED).filter(pk=request_id).first()
@@ -149,6 +155,7 @@ def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[Proc
         label=asker.label,
         kind=RequestKind(request.kind),
         amounts={one.key: units for one, units in zip(classes, amounts, strict=True) if units},
+        asked=tuple(measure.amount(units) for measure, units in zip(measures, amounts, strict=True) if units),
         verdict=why.verdict,
         reason=why.reason,
         why=why.why,

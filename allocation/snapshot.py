@@ -75,7 +75,7 @@ class Step:
 class WaitRow:
     """A request that waits, explained as of this moment. `position` counts from 1 in the order of arrival.
 
-    `reason` is `why` and the names of the `blockers`.
+    `asked` is `amounts` in words; `reason` is `why` and the names of the `blockers`.
     """
 
     request: UUID
@@ -83,6 +83,7 @@ class WaitRow:
     label: str
     kind: RequestKind
     amounts: dict[str, int]
+    asked: tuple[str, ...]
     verdict: Verdict
     reason: str
     why: str
@@ -123,6 +124,11 @@ class Holding:
     unit: str
     units: int
     since: datetime | None
+
+    @property
+    def amount(self) -> str:
+        """In words: `8 fetch slots`."""
+        return Measure(self.key, self.unit).amount(self.units)
 
 
 @dataclass(frozen=True)

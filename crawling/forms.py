@@ -9,6 +9,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.text import capfirst
 
+from allocation.wording import Measure
 from crawling.models import CrawlJob
 from crawling.rules.claims import preset_claims
 from crawling.rules.orders import MAX_SEEDS
@@ -89,7 +90,7 @@ class CrawlForm(forms.Form):
         preset.choices = [(name, f"{name}: {_in_words(claim)}") for name, claim in self.presets.items()]
         for key, units in capacity.items():
             sizes = ", ".join(f"{name} {claim[key]:,}" for name, claim in self.presets.items())
-            self.fields[f"{CLAIM}{key}"] = _number(f"Max {key}", f"Empty: {sizes}; the pool has {units:,}.")
+            self.fields[f"{CLAIM}{key}"] = _number(f"Max {Measure(key, '').name}", f"Empty: {sizes}; the pool has {units:,}.")
 
     def clean_seeds_file(self) -> list[str]:
         """The file's lines."""

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from allocation.selectors import in_words
 from crawling.models import CrawlJob, Page, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.rules.ranking import Order
@@ -17,17 +18,19 @@ from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
 from crawling.run_page.statuses import Cause, StatusRow, causes_of, status_rows
 from crawling.selectors import CrawlView, crawl_view, run_view
+from crawling.services.bank import default_pool
 
 RUNS = SHIFTS = 10
 
 
 @dataclass(frozen=True)
 class CrawlPage:
-    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest."""
+    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest. `claim` is Max, in words."""
 
     crawl: CrawlJob
     view: CrawlView
     verbs: tuple[str, ...]
+    claim: Sequence[str]
     run: Run | None = None
     runs: Sequence[Run] = ()
     rates: Rates | None = None
@@ -93,7 +96,7 @@ class CrawlPage:
 
 def empty_page(crawl: CrawlJob) -> CrawlPage:
     """The page of a crawl that was never started."""
-    return CrawlPage(crawl, crawl_view(crawl), verbs=("start",))
+    return CrawlPage(crawl, crawl_view(crawl), verbs=("start",), claim=_claim(crawl))
 
 
 def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPage:
@@ -104,6 +107,7 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         crawl=run.crawl,
         view=run_view(run),
         verbs=_verbs(run) if run == runs[0] else (),
+        claim=_claim(run.crawl),
         run=run,
         runs=runs,
         rates=rates_of(run),
@@ -115,6 +119,10 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         dealings=dealings_of(run),
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
     )
+
+
+def _claim(crawl: CrawlJob) -> list[str]:
+    return in_words(default_pool().pk, crawl.claim)
 
 
 def _verbs(run: Run) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from allocation.errors import (
     ResumeWouldBeUnsafe,
 )
 from allocation.models import Pool, Process, ProcessState, Request, RequestKind, RequestState
+from allocation.selectors import in_words
 from allocation.services import (
     cancel_request,
     finish_process,
@@ -29,6 +30,7 @@ from allocation.services import (
     request_resources,
     resume_kept,
 )
+from allocation.wording import listed
 from crawling.errors import NoPool
 from crawling.frontier.due import seconds_until_due
 from crawling.logbook import write
@@ -143,8 +145,8 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
         except AllocationError as error:
             write(run.pk, f"Not reserved, but given back: {error}", level=Level.WARNING)
         else:
-            amounts = ", ".join(f"{units:,} {key}" for key, units in kept.amounts.items())
-            write(run.pk, f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: {amounts}.")
+            pool = Process.objects.values_list("pool", flat=True).get(pk=bank_process)
+            write(run.pk, f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: {listed(in_words(pool, kept.amounts))}.")
             # Another process of the run may have settled it before.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return

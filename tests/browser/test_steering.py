@@ -1,0 +1,108 @@
+"""Steering from a crawl's own page: it tells what became of what the crawl held, and the bank's page shows the same."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from allocation.models import Process
+from crawling.models import CrawlJob
+from crawling.services.creating import start_run
+from tests.browser.endless import EndlessWeb
+from tests.browser.house import make_crawl
+
+#: a shift is granted, picked up or wound down within this, on a busy machine too
+SOON = 30_000
+HELD = "40,000 KiB/s of bandwidth"
+
+
+@pytest.fixture
+def web(make_web) -> EndlessWeb:
+    return make_web()
+
+
+@pytest.fixture
+def crawl(web, workers, user_of) -> CrawlJob:
+    return make_crawl("Library", web.url, by=user_of("operator"), delay_seconds=0.05, batch_size=5, claim={"bandwidth": 40_000})
+
+
+@pytest.fixture
+def page(crawl, operator) -> Page:
+    """The page of the crawl, which is fetching."""
+    start_run(crawl)
+    operator.goto(f"/crawls/{crawl.pk}/")
+    sees(operator, "running", why="Fetching.")
+    return operator
+
+
+def sees(page: Page, state: str, *, why: str) -> None:
+    """The page of the crawl comes to show this state, by itself."""
+    sentence = page.locator(".crawl-head .sentence")
+    expect(sentence).to_contain_text(re.compile(f"{state}.*{re.escape(why)}", re.S), timeout=SOON)
+
+
+def click(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+    expect(page.locator(".message").first).to_contain_text("Library is")
+
+
+def at_the_bank(page: Page) -> Locator:
+    return page.get_by_role("region", name="At the bank")
+
+
+def held_by(page: Page, name: str) -> Locator:
+    """A process's row of the bank's matrix."""
+    page.get_by_role("link", name="Bank", exact=True).first.click()
+    return page.get_by_role("region", name="Who holds what").get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
+
+
+def test_what_a_paused_crawl_keeps_is_reserved_until_it_is_resumed(page, crawl):
+    click(page, "Pause, keep 30 min")
+    sees(page, "paused", why="what it held is reserved until")
+    expect(at_the_bank(page)).to_contain_text(HELD)
+
+    expect(held_by(page, "Library")).to_contain_text("reserved")
+    expect(held_by(page, "Library")).to_contain_text("40,000 of 40,000")
+    expect(page.get_by_role("region", name="Reservations")).to_contain_text("Library keeps what it holds, until")
+    kept = Process.objects.get()
+
+    page.goto(f"/crawls/{crawl.pk}/")
+    click(page, "Resume")
+    sees(page, "running", why="Fetching.")
+    expect(held_by(page, "Library")).to_contain_text("holding")
+    expect(page.get_by_role("region", name="Reservations")).to_have_count(0)
+    granted = Process.objects.get().grants.values_list("pk", flat=True)
+    assert set(granted) >= set(kept.grants.filter(released_at=None).values_list("pk", flat=True))
+
+
+def test_a_crawl_that_is_paused_gives_everything_back(page):
+    click(page, "Pause")
+    sees(page, "paused", why="everything it held is given back")
+    expect(at_the_bank(page)).to_contain_text("Holds nothing and waits for nothing")
+
+    row = held_by(page, "Library")
+    expect(row).to_contain_text("idle")
+    expect(row).to_contain_text("0 of 40,000")
+    expect(page.get_by_role("region", name="Reservations")).to_have_count(0)
+
+
+def test_a_crawl_that_is_stopped_ends_and_leaves_the_bank_but_keeps_its_pages(page):
+    click(page, "Stop")
+    sees(page, "stopped", why="its pages are kept")
+
+    expect(page.get_by_role("button", name="Start again")).to_be_visible()
+    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 0")
+    expect(held_by(page, "Library")).to_have_count(0)
+
+
+def test_a_resumed_crawl_goes_on_to_its_end(page, web):
+    click(page, "Pause, keep 30 min")
+    sees(page, "paused", why="reserved")
+    click(page, "Resume")
+    sees(page, "running", why="Fetching.")
+
+    web.enough.set()
+
+    sees(page, "finished", why="Every URL in scope is done.")

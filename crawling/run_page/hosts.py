@@ -13,6 +13,8 @@ from crawling.models import HostQueue, RobotsFile, Run
 from crawling.rules.statuses import explain
 
 SOME = 20
+SORTS = {"host": "host__name", "queued": "queued", "done": "done"}
+MOST_TO_DO = "-queued"
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,13 @@ class HostRow:
     robots: str
 
 
-def hosts_of(run: Run) -> QuerySet[HostQueue]:
-    """The run's host queues, those with most to do first."""
-    return run.queues.select_related("host__shift__process__run__crawl").order_by("-queued", "-done", "pk")
+def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[HostQueue]:
+    """The run's host queues whose host's name holds `text`, by one of SORTS, falling with a `-` before it."""
+    queues = run.queues.select_related("host__shift__process__run__crawl")
+    if text:
+        queues = queues.filter(host__name__icontains=text)
+    key, sign = sort.removeprefix("-"), "-" if sort.startswith("-") else ""
+    return queues.order_by(sign + SORTS[key], "-done", "pk")
 
 
 def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:

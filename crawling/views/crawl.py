@@ -14,13 +14,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Level, Run
-from crawling.run_page.hosts import host_rows, hosts_of
+from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_of
 from crawling.run_page.overview import empty_page, run_page
 from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
 from crawling.services.retrying import retry_failed
+from crawling.views.columns import column
 from crawling.views.steering import back
 
 PAGES, HOSTS = 100, 200
+#: sort key and head of what hosts are sorted by
+HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
 LEVELS = {"info": Level.INFO, "warning": Level.WARNING, "error": Level.ERROR}
 LEVEL_WORDS = {"info": "all lines", "warning": "warnings and errors", "error": "errors"}
 
@@ -70,13 +73,17 @@ def pages(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def hosts(request: HttpRequest, pk: int) -> HttpResponse:
-    """List all hosts of a run, those with most to do first."""
+    """List the hosts of a run that hold `?q=` in their names, by `?sort=`; those with most to do first."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = _run(request, job)
     if run is None:
         raise Http404(f"{job.name} has never been started, so it has no hosts yet.")
-    page = Paginator(hosts_of(run), HOSTS).get_page(request.GET.get("page"))
-    return render(request, "crawling/hosts.html", {"crawl": job, "run": run, "page": page, "hosts": host_rows(run, list(page.object_list))})
+    text, sort = _text(request, "q"), request.GET.get("sort", "")
+    sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
+    page = Paginator(hosts_of(run, text=text, sort=sort), HOSTS).get_page(request.GET.get("page"))
+    here = {"crawl": job, "run": run, "page": page, "hosts": host_rows(run, list(page.object_list)), "text": text, "sort": sort}
+    here["columns"] = [column(key, label, is_number, now=sort, falls_first=is_number) for key, label, is_number in HOST_COLUMNS]
+    return render(request, "crawling/hosts.html", here)
 
 
 @require_POST

@@ -14,6 +14,7 @@ from crawling.listing import Listing, Wanted, list_crawls
 from crawling.models import CrawlJob
 from crawling.selectors import CrawlView
 from crawling.services.steering import possible
+from crawling.views.columns import Column, column
 
 #: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest first
 COLUMNS = (
@@ -28,15 +29,6 @@ COLUMNS = (
     ("", "Pages/s", True),
     ("started", "Started", True),
 )
-
-
-class Column(NamedTuple):
-    """A column's head. `sort`: what a click asks for; `order`: how the rows are sorted by it now."""
-
-    label: str
-    sort: str
-    order: str
-    is_number: bool
 
 
 class Row(NamedTuple):
@@ -55,7 +47,7 @@ def crawls(request: HttpRequest) -> HttpResponse:
     """List crawls as the address says; a refresh gets the part that changes."""
     wanted = Wanted.read(request.GET)
     listing = list_crawls(wanted)
-    facts = {"wanted": wanted, "listing": listing, "rows": _rows(listing), "columns": [_column(*one, wanted) for one in COLUMNS]}
+    facts = {"wanted": wanted, "listing": listing, "rows": _rows(listing), "columns": _columns(wanted)}
     is_refresh = bool(getattr(request, "htmx", False))
     return render(request, "crawling/_crawls.html" if is_refresh else "crawling/crawls.html", facts)
 
@@ -64,8 +56,5 @@ def _rows(listing: Listing) -> list[Row]:
     return [Row(crawl, view, possible(view.state)) for crawl, view in listing.crawls]
 
 
-def _column(key: str, label: str, is_number: bool, wanted: Wanted) -> Column:
-    first, second = (f"-{key}", key) if is_number else (key, f"-{key}")
-    sort = (second if wanted.sort == first else first) if key else ""
-    order = {key: "ascending", f"-{key}": "descending"}.get(wanted.sort, "") if key else ""
-    return Column(label, sort, order, is_number and key != "started")
+def _columns(wanted: Wanted) -> list[Column]:
+    return [column(key, label, is_number and key != "started", now=wanted.sort, falls_first=is_number) for key, label, is_number in COLUMNS]

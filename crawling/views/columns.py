@@ -1,0 +1,23 @@
+"""Heads of tables that sort by a click, with what is sorted by in the address."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Column(NamedTuple):
+    """A column's head. `sort`: what a click asks for, empty if it cannot be sorted by; `order`: how the rows are sorted by it now."""
+
+    label: str
+    sort: str
+    order: str
+    is_number: bool
+
+
+def column(key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False) -> Column:
+    """The head of the column `key`, where the rows are sorted by `now`; the first click may ask for the largest first."""
+    if not key:
+        return Column(label, "", "", is_number)
+    first, second = (f"-{key}", key) if falls_first else (key, f"-{key}")
+    order = {key: "ascending", f"-{key}": "descending"}.get(now, "")
+    return Column(label, second if now == first else first, order, is_number)

@@ -1,0 +1,238 @@
+"""What a crawl has found: errors by cause, its log, its pages and its hosts; what is asked for stands in the address."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from crawling.models import CrawlJob, Host, HostQueue
+from crawling.services.creating import start_run
+from tests.browser.house import make_crawl, work_off
+from tests.browser.test_accessible import TOO_WIDE
+from tests.servers import Site
+
+#: the hosts' page shows 200, the pages' page 100
+MANY_HOSTS, MANY_PAGES = 230, 130
+
+
+@pytest.fixture
+def site(make_web, make_site) -> Site:
+    """A home with two pages, two that are missing, and one that fails for now."""
+    links = "".join(f'<a href="{path}">{path}</a>' for path in ("/one", "/two", "/gone", "/lost", "/broken"))
+    broken = (500, {"Content-Type": "text/plain"}, "for now")
+    return make_site(
+        {"/": f"<title>Home</title>{links}", "/one": "<title>One</title>", "/two": "<title>Two</title>", "/broken": broken},
+        address="127.0.0.3",
+    )
+
+
+@pytest.fixture
+def crawl(site, user_of) -> CrawlJob:
+    """A crawl of the site that has ended."""
+    crawl = make_crawl("Library", f"{site.url}/", by=user_of("operator"))
+    work_off(start_run(crawl, by=user_of("operator")))
+    return crawl
+
+
+@pytest.fixture
+def page(crawl, operator) -> Page:
+    operator.goto(f"/crawls/{crawl.pk}/")
+    return operator
+
+
+@pytest.fixture
+def hand(crawl, browse) -> Page:
+    return browse("operator", viewport={"width": 390, "height": 844})
+
+
+def errors(page: Page) -> Locator:
+    return page.get_by_role("region", name="Errors by cause")
+
+
+def lines(page: Page) -> Locator:
+    return page.get_by_role("region", name="Log").get_by_role("listitem")
+
+
+def shown(page: Page) -> Locator:
+    return page.get_by_role("main").locator("tbody tr")
+
+
+def test_errors_stand_by_cause_with_their_addresses_behind_them(page, site):
+    expect(errors(page).locator(".causes > li")).to_have_count(2)
+    gone = errors(page).get_by_text("2 × 404 Not Found")
+
+    expect(errors(page).get_by_text(f"{site.url}/gone")).to_be_hidden()
+    gone.click()
+
+    expect(errors(page).get_by_text(f"{site.url}/gone")).to_be_visible()
+    expect(errors(page).get_by_text(f"{site.url}/lost")).to_be_visible()
+
+
+def test_one_cause_is_retried_and_the_other_is_left(page, site, crawl):
+    site.pages["/gone"] = "<title>Found again</title>"
+    asked = site.paths.count("/broken")
+    page.get_by_role("button", name="Retry 404 Not Found").click()
+
+    expect(page.locator(".message").first).to_contain_text("2 failed URLs are queued again.")
+    work_off(crawl.runs.get())
+    expect(errors(page).get_by_text("1 × 404 Not Found")).to_be_visible()
+    expect(errors(page).get_by_text("1 × 500 Internal Server Error")).to_be_visible()
+    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Found again")
+    assert site.paths.count("/broken") == asked
+
+
+def test_all_that_failed_is_retried_by_one_button(page, site, crawl):
+    site.pages.update(dict.fromkeys(("/gone", "/lost", "/broken"), "well again"))
+    page.get_by_role("button", name="Try all 3 failed again").click()
+
+    expect(page.locator(".message").first).to_contain_text("3 failed URLs are queued again.")
+    work_off(crawl.runs.get())
+    expect(errors(page)).to_contain_text("Nothing has failed.")
+
+
+def test_the_log_shows_the_level_that_is_asked_for(page):
+    everything = lines(page).count()
+    page.get_by_label("Lines to show").select_option("warnings and errors")
+    page.get_by_role("button", name="Filter").click()
+
+    assert "level=warning" in page.url
+    expect(page.get_by_label("Lines to show")).to_have_value("warning")
+    expect(lines(page).filter(has_text="info")).to_have_count(0)
+    assert 0 < lines(page).count() < everything
+    for line in lines(page).all():
+        expect(line.locator("strong")).to_have_text(re.compile("warning|error"))
+
+
+def test_the_log_finds_a_text_in_messages_and_addresses(page, site):
+    page.get_by_label("Text to look for").fill("/BROKEN")
+    page.get_by_role("button", name="Filter").click()
+
+    expect(page.get_by_label("Text to look for")).to_have_value("/BROKEN")
+    expect(lines(page)).not_to_have_count(0)
+    for line in lines(page).all():
+        expect(line).to_contain_text(f"{site.url}/broken")
+
+
+def test_a_log_without_such_a_line_leads_back_to_all_lines(page):
+    everything = lines(page).count()
+    page.get_by_label("Text to look for").fill("nothing like it")
+    page.get_by_label("Text to look for").press("Enter")
+
+    expect(page.get_by_role("region", name="Log")).to_contain_text("No line is like that.")
+    page.get_by_role("link", name="Show all lines.").click()
+    expect(lines(page)).to_have_count(everything)
+
+
+def test_the_refresh_keeps_to_the_filter_of_the_log(page):
+    page.get_by_label("Text to look for").fill("/broken")
+    page.get_by_role("button", name="Filter").click()
+    expect(lines(page)).not_to_have_count(0)
+    few = lines(page).count()
+
+    with page.expect_response(lambda response: "hx-request" in response.request.headers) as answer:
+        pass
+
+    assert "text=%2Fbroken" in answer.value.url
+    expect(lines(page)).to_have_count(few)
+
+
+def test_pages_are_found_by_status_and_by_a_part_of_address_or_title(page, crawl, browse):
+    page.get_by_role("link", name="all pages").click()
+    expect(shown(page)).to_have_count(6)
+
+    page.get_by_label("Status", exact=True).select_option("404 (2)")
+    page.get_by_role("button", name="Filter").click()
+    expect(shown(page)).to_have_count(2)
+    assert "status=404" in page.url
+
+    page.get_by_label("Part of the address or title").fill("gon")
+    page.get_by_role("button", name="Filter").click()
+    expect(shown(page)).to_have_count(1)
+    expect(shown(page)).to_contain_text("/gone")
+
+    another = browse("viewer", page.url)
+    expect(shown(another)).to_contain_text("/gone")
+    expect(another.get_by_label("Status", exact=True)).to_have_value("404")
+
+
+def test_pages_without_a_find_lead_back_to_all(page, crawl):
+    page.goto(f"/crawls/{crawl.pk}/pages/?q=nothing+like+it")
+
+    expect(page.get_by_role("main")).to_contain_text("No page is like that.")
+    page.get_by_role("link", name="Show all pages.").click()
+    expect(shown(page)).to_have_count(6)
+
+
+def test_more_pages_than_fit_are_turned_over(operator, make_site, make_web, user_of):
+    numbers = range(MANY_PAGES - 1)
+    home = "".join(f'<a href="/{number}">{number}</a>' for number in numbers)
+    site = make_site({"/": home, **{f"/{number}": "page" for number in numbers}}, address="127.0.0.4")
+    crawl = make_crawl("Many pages", f"{site.url}/", by=user_of("operator"))
+    work_off(start_run(crawl))
+    operator.goto(f"/crawls/{crawl.pk}/pages/")
+
+    expect(shown(operator)).to_have_count(100)
+    operator.get_by_role("link", name="older").click()
+    expect(shown(operator)).to_have_count(MANY_PAGES - 100)
+    assert "before=" in operator.url
+    operator.get_by_role("link", name="latest").click()
+    expect(shown(operator)).to_have_count(100)
+
+
+@pytest.fixture
+def many_hosts(crawl) -> CrawlJob:
+    """The same crawl, with so many hosts besides as a wide one has."""
+    run = crawl.runs.get()
+    hosts = Host.objects.bulk_create(Host(name=f"host-{number:03}.example") for number in range(MANY_HOSTS - 1))
+    HostQueue.objects.bulk_create(HostQueue(run=run, host=host, queued=number, process_number=0) for number, host in enumerate(hosts))
+    return crawl
+
+
+def test_hosts_stand_with_those_with_most_to_do_first_and_are_turned_over(many_hosts, page):
+    page.get_by_role("link", name="all hosts").click()
+
+    expect(shown(page)).to_have_count(200)
+    expect(shown(page).first).to_contain_text(f"host-{MANY_HOSTS - 2}.example")
+    page.get_by_role("link", name="on", exact=True).click()
+    expect(shown(page)).to_have_count(MANY_HOSTS - 200)
+    assert "page=2" in page.url
+    page.reload()
+    expect(shown(page)).to_have_count(MANY_HOSTS - 200)
+    page.get_by_role("link", name="back", exact=True).click()
+    expect(shown(page)).to_have_count(200)
+
+
+def test_hosts_are_found_by_name_and_sorted_by_a_click_on_a_head(many_hosts, page, browse):
+    page.goto(f"/crawls/{many_hosts.pk}/hosts/")
+    page.get_by_label("Part of the host's name").fill("HOST-00")
+    page.get_by_role("button", name="Filter").click()
+    expect(shown(page)).to_have_count(10)
+
+    head = page.get_by_role("columnheader", name="Queued")
+    head.get_by_role("link").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    expect(shown(page).first).to_contain_text("host-000.example")
+    head.get_by_role("link").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    expect(shown(page).first).to_contain_text("host-009.example")
+
+    another = browse("viewer", page.url)
+    expect(shown(another).first).to_contain_text("host-009.example")
+    expect(shown(another)).to_have_count(10)
+
+
+def test_hosts_without_a_find_lead_back_to_all(page, crawl):
+    page.goto(f"/crawls/{crawl.pk}/hosts/?q=nothing+like+it")
+
+    expect(page.get_by_role("main")).to_contain_text("No host is like that.")
+    page.get_by_role("link", name="Show all hosts.").click()
+    expect(shown(page)).to_have_count(1)
+
+
+@pytest.mark.parametrize("what", ["pages/", "hosts/", "hosts/?q=nothing", "", "?level=error"])
+def test_in_a_hand_nothing_scrolls_sideways(many_hosts, hand, what):
+    hand.goto(f"/crawls/{many_hosts.pk}/{what}")
+
+    assert hand.evaluate(TOO_WIDE) == 0

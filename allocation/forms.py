@@ -10,6 +10,9 @@ from django import forms
 from allocation.errors import AllocationError
 from allocation.models import Pool, Process, ResourceClass
 from allocation.services import Preview, change_claim, preview_capacity, preview_claim, set_capacity
+from allocation.wording import Measure
+
+NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was to change nothing."
 
 
 class LimitsForm(forms.Form):
@@ -18,18 +21,26 @@ class LimitsForm(forms.Form):
     def __init__(self, classes: list[ResourceClass], values: list[int], data: Any = None) -> None:
         super().__init__(data)
         self.old = {one.key: values[one.ordinal] for one in classes}
+        self.names = {one.key: Measure(one.key, one.unit).name for one in classes}
         for one in classes:
             self.fields[one.key] = forms.IntegerField(
                 min_value=0,
                 max_value=2**31 - 1,
                 initial=self.old[one.key],
-                label=f"{one.key} ({one.unit})",
+                label=f"{self.names[one.key].capitalize()} ({one.unit})",
                 help_text=f"{one.sentence} {self.help_on(one)}",
+                error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
+                # A browser would throw away what was typed into a field of numbers, and turn it when the wheel is.
+                widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
             )
 
     def changes(self) -> dict[str, tuple[int, int]]:
         """From and to, by class, of what is to change."""
         return {key: (self.old[key], self.cleaned_data[key]) for key in self.old if self.cleaned_data[key] != self.old[key]}
+
+    def changes_by_name(self) -> list[tuple[str, int, int]]:
+        """The same for people: name, from and to."""
+        return [(self.names[key], old, new) for key, (old, new) in self.changes().items()]
 
     def new(self) -> dict[str, int]:
         return {key: to for key, (_, to) in self.changes().items()}

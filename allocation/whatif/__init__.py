@@ -1,0 +1,1 @@
+"""States that somebody makes up to ask what would be. Pure: nothing here knows the bank's tables, and nothing is kept."""

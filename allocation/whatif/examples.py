@@ -1,0 +1,68 @@
+"""States from the paper and the textbooks, to begin with. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from allocation.banker import State, Vector
+from allocation.whatif.sandbox import Sandbox
+
+
+@dataclass(frozen=True)
+class Example:
+    """`process` and `request`: what the source goes on to ask for."""
+
+    key: str
+    title: str
+    sentence: str
+    sandbox: Sandbox
+    process: str
+    request: Vector
+
+
+def _rows(text: str) -> tuple[Vector, ...]:
+    return tuple(tuple(int(digit) for digit in row) for row in text.split())
+
+
+def _textbook(classes: str, stem: str, available: Vector, maximum: tuple[Vector, ...], allocation: tuple[Vector, ...]) -> Sandbox:
+    names = tuple(f"{stem}{i}" for i in range(len(maximum))) if stem == "P" else tuple(stem.split())
+    return Sandbox(tuple(classes.split()), names, State(available, maximum, allocation))
+
+
+EXAMPLES = {
+    one.key: one
+    for one in (
+        Example(
+            "p2",
+            "The paper's screen",
+            "Ten classes of five units; the only process asks for one of each.",
+            _textbook(" ".join(f"R{j}" for j in range(10)), "process0", (5,) * 10, ((1, 1, 2, *(1,) * 7),), ((0,) * 10,)),
+            "process0",
+            (1,) * 10,
+        ),
+        Example(
+            "p3",
+            "The paper's single class",
+            "20 units, 2 of them free. The paper calls P1, P2, P3, P4 a safe sequence. It is none: P1 still needs 7. Others are safe.",
+            _textbook("units", "P1 P2 P3 P4", (2,), ((15,), (5,), (8,), (10,)), ((8,), (4,), (4,), (2,))),
+            "P2",
+            (1,),
+        ),
+        Example(
+            "silberschatz",
+            "Silberschatz",
+            "Five processes, three classes, 16 safe sequences; P1 asks for 1 0 2.",
+            _textbook("A B C", "P", (3, 3, 2), _rows("753 322 902 222 433"), _rows("010 200 302 211 002")),
+            "P1",
+            (1, 0, 2),
+        ),
+        Example(
+            "tanenbaum",
+            "Tanenbaum",
+            "Four customers of one banker with 10 to lend. If B borrows one more, nobody can be sure to finish.",
+            _textbook("credit", "A B C D", (2,), ((6,), (5,), (4,), (7,)), ((1,), (1,), (2,), (4,))),
+            "B",
+            (1,),
+        ),
+    )
+}

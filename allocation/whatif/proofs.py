@@ -1,0 +1,146 @@
+"""Show the safety check at work: each comparison, every safe order of a small state, and the check of reduced scope. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from allocation import banker
+from allocation.banker import State, Vector
+
+#: all orders of so many processes are at most 720
+FEW_PROCESSES = 6
+MOST_ORDERS = 24
+MOST_LOOKS = 150
+
+
+@dataclass(frozen=True)
+class Look:
+    """One comparison of the search (SEEDS A5): does the Need of a process fit into Work? If so, it finishes and Work grows."""
+
+    process: int
+    need: Vector
+    work: Vector
+    fits: bool
+    work_after: Vector
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a check compared: `looks` are the first MOST_LOOKS of its `comparisons`. `looked_at`: each process once, as first met.
+
+    `order` are those that can finish, `work` is what is free when they have.
+    """
+
+    looked_at: tuple[int, ...]
+    order: tuple[int, ...]
+    looks: tuple[Look, ...]
+    comparisons: int
+    work: Vector
+
+
+@dataclass(frozen=True)
+class Scopes:
+    """The full check beside the reduced one (SEEDS P6), both about the state `after` a request, or about a state alone.
+
+    The reduced one may be believed only if the state before was safe, and nobody claims more than there is.
+    """
+
+    full: Search
+    reduced: Search
+    full_says_safe: bool
+    reduced_says_safe: bool
+    was_safe: bool
+    claims_fit: bool
+
+    @property
+    def may_reduce(self) -> bool:
+        return self.was_safe and self.claims_fit
+
+    @property
+    def agree(self) -> bool:
+        return self.full_says_safe == self.reduced_says_safe
+
+
+def search(state: State, rows: Sequence[int] | None = None, *, until: int | None = None) -> Search:
+    """Search a safe order among `rows` (all of them if None) in passes, as `banker.finishable` does, and keep what was compared."""
+    rows = range(len(state.maximum)) if rows is None else rows
+    order: list[int] = []
+    looks: list[Look] = []
+    met: dict[int, None] = {}
+    work, comparisons = state.available, 0
+    for look in _looks(state, rows):
+        comparisons += 1
+        met[look.process] = None
+        if len(looks) < MOST_LOOKS:
+            looks.append(look)
+        if look.fits:
+            order.append(look.process)
+            work = look.work_after
+            if look.process == until:
+                break
+    return Search(tuple(met), tuple(order), tuple(looks), comparisons, work)
+
+
+def safe_orders(state: State) -> tuple[int, list[tuple[int, ...]]]:
+    """How many safe orders there are, and the first MOST_ORDERS of them. For states of at most FEW_PROCESSES."""
+    count, shown = 0, []
+    for order in _orders(state, state.available, ()):
+        count += 1
+        if count <= MOST_ORDERS:
+            shown.append(order)
+    return count, shown
+
+
+def both_scopes(state: State, process: int | None = None, request: Vector = ()) -> Scopes:
+    """Check a state, or what a request would make of it, in full and in the reduced scope.
+
+    Reduced, only those that hold something are looked at, and after a request nobody any more once the requester can finish.
+    """
+    before = search(state)
+    after = state if process is None else banker.granted(state, process, request)
+    full = before if process is None else search(after)
+    holders = [i for i, held in enumerate(after.allocation) if any(held) or i == process]
+    reduced = search(after, holders, until=process)
+    everything = _everything(state)
+    return Scopes(
+        full=full,
+        reduced=reduced,
+        full_says_safe=len(full.order) == len(after.maximum),
+        reduced_says_safe=len(reduced.order) == len(holders) if process is None else process in reduced.order,
+        was_safe=process is None or len(before.order) == len(state.maximum),
+        claims_fit=all(banker.fits(most, everything) for most in state.maximum),
+    )
+
+
+def _everything(state: State) -> Vector:
+    everything = state.available
+    for held in state.allocation:
+        everything = banker.plus(everything, held)
+    return everything
+
+
+def _looks(state: State, rows: Sequence[int]) -> Iterator[Look]:
+    work, unfinished = state.available, list(rows)
+    while unfinished:
+        stuck = []
+        for i in unfinished:
+            if banker.fits(state.need[i], work):
+                after = banker.plus(work, state.allocation[i])
+                yield Look(i, state.need[i], work, True, after)
+                work = after
+            else:
+                yield Look(i, state.need[i], work, False, work)
+                stuck.append(i)
+        if len(stuck) == len(unfinished):
+            return
+        unfinished = stuck
+
+
+def _orders(state: State, work: Vector, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if len(order) == len(state.maximum):
+        yield order
+        return
+    for i, need in enumerate(state.need):
+        if i not in order and banker.fits(need, work):
+            yield from _orders(state, banker.plus(work, state.allocation[i]), (*order, i))

@@ -29,19 +29,19 @@ class Answer:
     reason: str
 
 
-def check(state: State) -> Answer:
-    """Say whether the state is safe."""
-    return _about(state, None, "Every process can finish, in the order given." if _is_safe(state) else _stuck(state))
+def check(state: State, parties: Parties | None = None) -> Answer:
+    """Say whether the state is safe. `parties` are its rows and columns by name; without, they are counted from 0."""
+    return _about(state, None, "Every process can finish, in the order given." if _is_safe(state) else _stuck(state, parties))
 
 
-def check_request(state: State, process: int, request: Sequence[int]) -> Answer:
+def check_request(state: State, process: int, request: Sequence[int], parties: Parties | None = None) -> Answer:
     """Say what would become of a request by a row of the state. Raises ValueError, IndexError for one that makes no sense."""
-    wanted, parties = tuple(request), _parties(state)
+    wanted, parties = tuple(request), parties or counted(state)
     try:
         verdict = banker.decide(state, process, wanted, state_is_safe=_is_safe(state))
     except RequestExceedsNeed:
         more = excess([measure.key for measure in parties.measures], wanted, state.need[process])
-        return _about(state, EXCEEDS_NEED, f"More than the process declared: {more}.")
+        return _about(state, EXCEEDS_NEED, f"More than the process declared: {more}. It may ask again for less, or stop.")
     if verdict is Verdict.WAIT_UNAVAILABLE:
         return _about(state, verdict.value, explain(state, parties, process, wanted, verdict).reason)
     after = banker.granted(state, process, wanted)
@@ -63,14 +63,19 @@ def _is_safe(state: State) -> bool:
     return banker.find_safe_sequence(state) is not None
 
 
-def _stuck(state: State) -> str:
+def _stuck(state: State, parties: Parties | None) -> str:
     finish = set(banker.finishable(state))
-    stuck = [party.label for party in _parties(state).rows if party.id not in finish]
+    stuck = [party.label for i, party in enumerate((parties or counted(state)).rows) if i not in finish]
     more = f" and {len(stuck) - 5} more" if len(stuck) > 5 else ""
     return f"Unsafe: {', '.join(stuck[:5])}{more} could block each other for ever."
 
 
-def _parties(state: State) -> Parties:
+def named(state: State, processes: Sequence[str], classes: Sequence[str]) -> Parties:
+    """Processes and classes by these names."""
+    rows = (Party(i, name, held) for i, (name, held) in enumerate(zip(processes, state.allocation, strict=True)))
+    return Parties(tuple(rows), tuple(Measure(name, "units") for name in classes))
+
+
+def counted(state: State) -> Parties:
     """Processes and classes by their places, counted from 0 as the question counts them."""
-    rows = tuple(Party(i, f"P{i}", allocation) for i, allocation in enumerate(state.allocation))
-    return Parties(rows, tuple(Measure(f"R{j}", "units") for j in range(len(state.available))))
+    return named(state, [f"P{i}" for i in range(len(state.allocation))], [f"R{j}" for j in range(len(state.available))])

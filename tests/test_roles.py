@@ -70,6 +70,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/url": {"GET": VIEWER},
     "api/pools": {"GET": VIEWER},
     "api/pools/<pool_id>": {"GET": VIEWER, "PATCH": ADMINISTRATOR},
+    "api/pools/<pool_id>/what-if": {"POST": VIEWER},
     "api/banker/check": {"POST": VIEWER},
     "api/dns": {"GET": VIEWER},
     "api/dns/<name>": {"GET": VIEWER, "DELETE": ADMINISTRATOR},

@@ -1,0 +1,9 @@
+"""The bank's endpoints. `crawlsite.api` hangs them in."""
+
+from allocation.api.banker import banker
+from allocation.api.pools import pools
+from allocation.api.what_if import what_if
+
+pools.add_router("", what_if)
+
+__all__ = ["banker", "pools"]

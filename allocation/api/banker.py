@@ -1,0 +1,54 @@
+"""`/api/banker`: what the algorithm says of any state."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from typing import Annotated
+
+from ninja import Body, Router
+from ninja.errors import HttpError
+
+from allocation.api.schemas import AnswerOut, Asking, Question, Step, needs
+from allocation.banker import State
+from allocation.checking import Answer, check, check_request, counted, named
+from allocation.reasons import Parties
+
+banker = Router()
+
+
+@banker.post("/check", response=AnswerOut, summary="What the Banker's algorithm says of a state that you make up")
+@needs("allocation.view_pool")
+def ask(request: Asking, question: Annotated[Question, Body()]) -> AnswerOut:
+    """Nothing is kept and nothing changes. `process` and `request` go together."""
+    if (question.process is None) != (question.request is None):
+        raise HttpError(422, "process and request go together; give both, or neither.")
+    try:
+        state = State.from_arrays(question.available, question.maximum, question.allocation)
+        parties = _parties(question, state)
+        if question.process is None or question.request is None:
+            return _answer(check(state, parties))
+        return _answer(check_request(state, question.process, question.request, parties))
+    except (ValueError, IndexError) as error:
+        raise HttpError(422, f"{error}.") from error
+
+
+def _parties(question: Question, state: State) -> Parties:
+    """By the names given, or counted. Raises ValueError if there are too many or too few."""
+    plain = counted(state)
+    processes = question.processes or [row.label for row in plain.rows]
+    classes = question.classes or [measure.key for measure in plain.measures]
+    if len(processes) != len(plain.rows) or len(classes) != len(plain.measures):
+        raise ValueError("classes and processes name each column and each row, or none")
+    return named(state, processes, classes)
+
+
+def _answer(answer: Answer) -> AnswerOut:
+    steps = None
+    if answer.sequence is not None and answer.work is not None:
+        steps = [Step(process=i, work=list(work)) for i, work in zip(answer.sequence, answer.work, strict=False)]
+    return AnswerOut(
+        verdict=answer.verdict,
+        is_safe=answer.is_safe,
+        safe_sequence=None if answer.sequence is None else list(answer.sequence),
+        steps=steps,
+        reason=answer.reason,
+    )

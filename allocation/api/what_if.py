@@ -1,0 +1,121 @@
+"""`POST /api/pools/{id}/what-if`: what would become of a request, tried on a copy of the live pool."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from typing import Annotated
+
+from ninja import Body, Router, Schema
+from ninja.errors import HttpError
+from pydantic import ConfigDict, Field
+
+from allocation.api.schemas import Asking, Name, PoolId, Units, Vector, WhatIfOut, WhatIfStep, needs
+from allocation.banker import State, fits, minus
+from allocation.checking import Answer, check, check_request, named
+from allocation.copying import Copy, copy_of
+from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES
+
+what_if = Router()
+
+Amounts = Annotated[
+    Vector | Annotated[dict[str, Units], Field(max_length=MOST_CLASSES)],
+    Field(description="units in the order of the pool's `resources`, or by class; classes left out are 0"),
+]
+
+
+class Newcomer(Schema):
+    """A process that is not there. What it holds is taken from what is available."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: Name
+    maximum: Amounts
+    allocation: Amounts | None = None
+
+
+class WhatIf(Schema):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"process": 1, "request": {"fetch_slots": 8}},
+                {
+                    "add": [{"name": "one more crawl", "maximum": {"worker": 1, "memory": 64}}],
+                    "process": "one more crawl",
+                    "request": {"worker": 1},
+                },
+                {},
+            ]
+        },
+    )
+    add: Annotated[list[Newcomer], Field(max_length=MOST_PROCESSES)] = Field([], description="processes to think of as registered, too")
+    process: Annotated[int, Field(ge=1, le=2**63 - 1, strict=True)] | Name | None = Field(
+        None, description="who requests: the id of a live process, or the name of one in `add`"
+    )
+    request: Amounts | None = Field(None, description="what it requests; without, the state itself is judged")
+
+
+@what_if.post("/{pool_id}/what-if", response=WhatIfOut, summary="What if a process asked for this, or others were there? Changes nothing")
+@needs("allocation.view_pool")
+def ask_what_if(request: Asking, pool_id: PoolId, question: Annotated[WhatIf, Body()]) -> WhatIfOut:
+    """The answer is the Banker's, whatever the pool's policy. `process` and `request` go together; leave both out to have the state judged.
+
+    Reservations of paused crawls stay as they are. After `exceeds_need`, ask again for less, or stop.
+    """
+    if (question.process is None) != (question.request is None):
+        raise HttpError(422, "process and request go together; give both, or neither.")
+    copy = copy_of(pool_id, asker=question.process if isinstance(question.process, int) else None)
+    classes = copy.sandbox.classes
+    state = _with_newcomers(copy, question.add)
+    names: list[int | str] = [*copy.ids, *(one.name for one in question.add)]
+    parties = named(state, [*copy.sandbox.processes, *(one.name for one in question.add)], classes)
+    if question.process is None or question.request is None:
+        return _answer(check(state, parties), names)
+    if question.process not in names:
+        raise HttpError(422, f"process: there is no {question.process} among the live processes, by id, or the added ones, by name.")
+    row = names.index(question.process)
+    return _answer(check_request(state, row, _vector("request", question.request, classes), parties), names)
+
+
+def _with_newcomers(copy: Copy, newcomers: list[Newcomer]) -> State:
+    """The copy's state with more processes in it. HttpError says why there cannot be such a state."""
+    state, classes, total = copy.sandbox.state, copy.sandbox.classes, copy.sandbox.total
+    if len({one.name for one in newcomers}) < len(newcomers):
+        raise HttpError(422, "add: two have the same name; rename one.")
+    available, maximum, allocation = state.available, list(state.maximum), list(state.allocation)
+    for one in newcomers:
+        most = _vector(f"maximum of {one.name}", one.maximum, classes)
+        held = _vector(f"allocation of {one.name}", one.allocation or {}, classes)
+        if not fits(most, total):
+            raise HttpError(422, f"add: {one.name} claims more than there is, {_by_class(total, classes)}; the bank would not register it.")
+        if not fits(held, most) or not fits(held, available):
+            raise HttpError(422, f"add: {one.name} can hold at most its maximum, and what is available: {_by_class(available, classes)}.")
+        available = minus(available, held)
+        maximum.append(most)
+        allocation.append(held)
+    return State(available, tuple(maximum), tuple(allocation))
+
+
+def _vector(what: str, amounts: list[int] | dict[str, int], classes: tuple[str, ...]) -> tuple[int, ...]:
+    if isinstance(amounts, list):
+        if len(amounts) != len(classes):
+            raise HttpError(422, f"{what}: {len(amounts)} numbers for {len(classes)} classes; give one for each: {', '.join(classes)}.")
+        return tuple(amounts)
+    if unknown := [key for key in amounts if key not in classes]:
+        raise HttpError(422, f"{what}: the pool has no class {unknown[0][:60]}; it has {', '.join(classes)}.")
+    return tuple(amounts.get(key, 0) for key in classes)
+
+
+def _by_class(units: tuple[int, ...], classes: tuple[str, ...]) -> str:
+    return ", ".join(f"{key} {number}" for key, number in zip(classes, units, strict=True))
+
+
+def _answer(answer: Answer, names: list[int | str]) -> WhatIfOut:
+    sequence = None if answer.sequence is None else [names[i] for i in answer.sequence]
+    return WhatIfOut(
+        verdict=answer.verdict,
+        is_safe=answer.is_safe,
+        safe_sequence=sequence,
+        steps=None
+        if sequence is None
+        else [WhatIfStep(process=one, work=list(w)) for one, w in zip(sequence, answer.work or (), strict=False)],
+        reason=answer.reason,
+    )

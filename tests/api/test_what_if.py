@@ -1,0 +1,155 @@
+"""What would be, asked of a copy of the live pool and of states from the textbooks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from allocation.models import Event, Pool
+from allocation.whatif.json_file import to_json
+from allocation.whatif.sandbox import Sandbox
+from crawling.services.creating import create_crawl, start_run
+from tests.allocation.textbook import CASES, P3, REQUESTS, rows
+
+CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 60_000, "memory": 64, "dns_slots": 4}
+
+
+@pytest.fixture
+def bank(operator, order):
+    """One process that holds most of the bandwidth, and one that waits for it."""
+    for name, port in (("holder", 8901), ("waiter", 8902)):
+        start_run(create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000})))
+    return operator.get(f"pools/{Pool.objects.get().pk}")
+
+
+@pytest.fixture
+def what_if(operator, bank):
+    """Return a function that asks and makes sure that nothing came of it."""
+
+    def ask(**question):
+        before = operator.get(f"pools/{bank['id']}"), Event.objects.count()
+        answer = operator("POST", f"pools/{bank['id']}/what-if", question)
+        assert (operator.get(f"pools/{bank['id']}"), Event.objects.count()) == before
+        return answer
+
+    return ask
+
+
+def test_a_request_by_a_live_process_is_judged_on_a_copy(what_if, bank):
+    holder, waiter = bank["processes"]
+
+    status, answer = what_if(process=holder["id"], request={"fetch_slots": 1})
+
+    assert (status, answer["verdict"], answer["is_safe"]) == (200, "grant", True)
+    assert answer["safe_sequence"] == [holder["id"], waiter["id"]]
+    assert answer["steps"][0] == {"process": holder["id"], "work": [bank["available"][0], bank["available"][1] - 1, *bank["available"][2:]]}
+    assert answer["reason"] == "Granted: every process can still finish."
+
+
+def test_who_waits_is_told_why_by_name(what_if, bank):
+    waiter = bank["processes"][1]
+
+    status, answer = what_if(process=waiter["id"], request=[0, 0, 60_000, 0, 0])
+
+    assert (status, answer["verdict"]) == (200, "wait_unavailable")
+    assert "20,000 short. Held by holder" in answer["reason"]
+
+
+def test_more_than_declared_is_an_error_after_which_one_may_ask_again(what_if, bank):
+    _, answer = what_if(process=bank["processes"][1]["id"], request={"bandwidth": 70_000})
+
+    assert answer["verdict"] == "exceeds_need"
+    assert answer["reason"].startswith("More than the process declared: bandwidth: 70,000 asked, at most 60,000.")
+    assert answer["reason"].endswith("It may ask again for less, or stop.")
+
+
+def test_a_process_that_is_not_there_may_ask_too(what_if):
+    newcomer = {"name": "newcomer", "maximum": CLAIM, "allocation": {"bandwidth": 20_000}}
+
+    _, small = what_if(add=[newcomer], process="newcomer", request={"worker": 1})
+    _, unsafe = what_if(add=[newcomer], process="newcomer", request={"bandwidth": 20_001})
+
+    assert (small["verdict"], small["safe_sequence"][-1]) == ("grant", "newcomer")
+    assert (unsafe["verdict"], unsafe["is_safe"]) == ("wait_unavailable", True)
+
+
+def test_a_grant_that_would_let_two_block_each_other_waits(what_if):
+    add = [{"name": name, "maximum": {"dns_slots": 64}, "allocation": {"dns_slots": 20}} for name in ("a", "b")]
+
+    _, answer = what_if(add=add, process="a", request={"dns_slots": 1})
+
+    assert (answer["verdict"], answer["is_safe"], answer["safe_sequence"], answer["steps"]) == ("wait_unsafe", False, None, None)
+    assert "b" in answer["reason"]
+
+
+def test_without_a_request_the_copy_itself_is_judged(what_if, bank):
+    status, answer = what_if()
+
+    assert (status, answer["verdict"], answer["is_safe"], answer["safe_sequence"]) == (200, None, True, bank["safe_sequence"])
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ({"process": 1}, "go together"),
+        ({"process": 10**9, "request": [0] * 5}, "there is no 1000000000"),
+        ({"process": "x", "request": [0] * 5}, "there is no x"),
+        ({"add": [{"name": "x", "maximum": [1]}]}, "1 numbers for 5 classes"),
+        ({"add": [{"name": "x", "maximum": {"gold": 1}}]}, "the pool has no class gold"),
+        ({"add": [{"name": "x", "maximum": {"worker": 99}}]}, "claims more than there is"),
+        ({"add": [{"name": "x", "maximum": {"bandwidth": 50_000}, "allocation": {"bandwidth": 50_000}}]}, "what is available"),
+        ({"add": [{"name": "x", "maximum": {}, "allocation": {"worker": 1}}]}, "at most its maximum"),
+        ({"add": [{"name": "x", "maximum": {}}] * 2}, "same name"),
+        ({"process": True, "request": {}}, "process"),
+        ({"nonsense": 1}, "nonsense"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(what_if, question, sentence):
+    status, problem = what_if(**question)
+
+    assert status == 422
+    assert sentence in problem["detail"]
+
+
+def test_a_pool_that_is_not_there_is_not_found(operator):
+    assert operator("POST", "pools/999/what-if", {})[0] == 404
+
+
+def asked(state, **request):
+    """The body of a question about a state."""
+    return {"available": state.available, "maximum": state.maximum, "allocation": state.allocation, **request}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_textbook_states_are_judged_as_in_the_books(operator, case):
+    _, answer = operator("POST", "banker/check", asked(case.state))
+
+    assert answer["is_safe"] == (case.order is not None)
+    assert answer["safe_sequence"] is None or answer["steps"][0]["work"] == list(case.state.available)
+
+
+@pytest.mark.parametrize(("state", "process", "text", "verdict", "left"), REQUESTS)
+def test_textbook_requests_are_answered_as_in_the_books(operator, state, process, text, verdict, left):
+    _, answer = operator("POST", "banker/check", asked(state, process=process, request=rows(text)[0]))
+
+    assert answer["verdict"] == verdict
+    assert left is None or answer["steps"][0]["work"] == list(rows(left)[0])
+
+
+def test_the_paper_s_safe_sequence_is_none_but_another_is(operator):
+    """SEEDS P3's erratum: P1 still needs 7 of the 2 that are free."""
+    _, answer = operator("POST", "banker/check", asked(P3))
+
+    assert (answer["is_safe"], answer["safe_sequence"]) == (True, [1, 2, 3, 0])
+    assert answer["steps"][0] == {"process": 1, "work": [2]}
+
+
+def test_an_exported_file_is_a_question_and_its_names_stand_in_the_answer(operator):
+    file = to_json(Sandbox(("tape",), ("Ann", "Bob", "Cy", "Di"), P3))
+
+    _, answer = operator("POST", "banker/check", {**json.loads(file), "process": 0, "request": [3]})
+
+    assert answer["verdict"] == "wait_unavailable"
+    assert "Held by Bob (4 tape)" in answer["reason"]
+    assert operator("POST", "banker/check", {**json.loads(file), "processes": ["Ann"]})[0] == 422

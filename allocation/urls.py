@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from allocation import views
+from allocation.views import bank, what_if
 
 app_name = "allocation"
 urlpatterns = [
-    path("", views.banks, name="banks"),
-    path("<int:pool>/", views.bank, name="bank"),
+    path("", bank.banks, name="banks"),
+    path("what-if/", what_if.what_if, name="what_if"),
+    path("<int:pool>/", bank.bank, name="bank"),
 ]

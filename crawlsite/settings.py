@@ -103,6 +103,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
+# The what-if page has three fields a process and two a class, and up to 1,000 and 50 of them.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
+
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"

@@ -49,6 +49,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
     "bank/": {"GET": VIEWER},
+    "bank/what-if/": {"GET": VIEWER, "POST": VIEWER},
     "bank/<int:pool>/": {"GET": VIEWER},
     "api/": {"GET": NOBODY},  # nothing is there; ninja answers so
     "api/openapi.json": dict.fromkeys(METHODS, VIEWER),

@@ -20,10 +20,10 @@ class Fault:
 
 
 class BadDraft(ValueError):
-    """What was typed is no state. `faults` tells why, field by field."""
+    """What was typed is no state. `faults` tells why, field by field; `draft` is what to show, if not what came in."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, faults: Sequence[Fault], draft: Draft | None = None) -> None:
+        self.faults, self.draft = tuple(faults), draft
         super().__init__("; ".join(fault.sentence for fault in faults))
 
 

@@ -1,0 +1,127 @@
+"""The what-if page: make up a state or copy a live one, check it, request, and let it move on (SEEDS P1). Nothing is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from allocation.copying import copy_of
+from allocation.errors import UnknownPool
+from allocation.views.what_if_page import Page, shown
+from allocation.whatif.bad_file import BadFile
+from allocation.whatif.csv_file import to_csv
+from allocation.whatif.draft import Draft, draft_from, draft_of
+from allocation.whatif.examples import EXAMPLES
+from allocation.whatif.files import MOST_BYTES, read_file
+from allocation.whatif.json_file import to_json
+from allocation.whatif.links import BadLink, LinkTooLong, Shared, from_link, to_link
+from allocation.whatif.moves import Move, make_move
+from allocation.whatif.reading import BadDraft, Fault, read_draft
+from allocation.whatif.sandbox import Sandbox
+
+#: what to begin with, where nothing is asked for
+BLANK = Draft().add_classes(3).add_processes(2)
+FILES = {"json": (to_json, "application/json"), "csv": (to_csv, "text/csv; charset=utf-8")}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("allocation.view_pool", raise_exception=True)
+def what_if(request: HttpRequest) -> HttpResponse:
+    """Show the state of the link, of a pool, or of an example; or make the move that a button stands for."""
+    return _move(request) if request.method == "POST" else _open(request)
+
+
+def _open(request: HttpRequest) -> HttpResponse:
+    by_total = request.GET.get("by") == "total"
+    if "s" in request.GET:
+        try:
+            shared = from_link(request.GET["s"])
+        except BadLink as error:
+            return shown(request, Page(BLANK, faults=(Fault("", str(error)),)), status=400)
+        return shown(request, _page(shared, by_total=by_total, asks="ask" in request.GET))
+    if "pool" in request.GET:
+        return _copied(request, request.GET["pool"])
+    if example := EXAMPLES.get(request.GET.get("example", "")):
+        page = _page(Shared(example.sandbox, example.process, example.request), by_total=by_total)
+        return shown(request, replace(page, note=f"{example.title}. {example.sentence}"))
+    return shown(request, Page(BLANK, sandbox=read_draft(BLANK)))
+
+
+def _copied(request: HttpRequest, number: str) -> HttpResponse:
+    try:
+        copy = copy_of(int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0)
+    except UnknownPool as error:
+        raise Http404(str(error)) from error
+    note = f"A copy of {copy.name} as it stood just now. Whatever you do here changes nothing there."
+    if copy.left_out:
+        note += f" Left out, as nobody's safety rests on them: {', '.join(process.label for process in copy.left_out[:5])}"
+        note += f" and {len(copy.left_out) - 5} more." if len(copy.left_out) > 5 else "."
+    return shown(request, replace(_page(Shared(copy.sandbox)), note=note))
+
+
+def _move(request: HttpRequest) -> HttpResponse:
+    draft = draft_from(dict(request.POST.lists()))
+    verb, _, place = request.POST.get("do", "check").partition(":")
+    try:
+        if verb == "import":
+            return _lead_to(request, Move(Shared(_imported(request))), by_total=draft.by_total)
+        if verb in FILES:
+            return _file(draft, verb)
+        move = make_move(draft, verb, place=_number(place), count=_number(request.POST.get(f"{verb}-count", "1")))
+    except BadDraft as error:
+        typed = error.draft or draft
+        return shown(request, Page(typed, sandbox=_readable(typed), faults=error.faults))
+    return _lead_to(request, move, by_total=draft.by_total)
+
+
+def _readable(draft: Draft) -> Sandbox | None:
+    """The state, if only the request or a file is at fault."""
+    try:
+        return read_draft(draft)
+    except BadDraft:
+        return None
+
+
+def _lead_to(request: HttpRequest, move: Move, *, by_total: bool) -> HttpResponse:
+    """To the address of the state, so that it can be reloaded, gone back to and sent; a state too large for one is shown here."""
+    if move.told:
+        messages.success(request, move.told)
+    try:
+        query = {"s": to_link(move.shared)} | ({"by": "total"} if by_total else {}) | ({"ask": "1"} if move.asks else {})
+    except LinkTooLong:
+        return shown(request, _page(move.shared, by_total=by_total, asks=move.asks))
+    return redirect(f"{reverse('allocation:what_if')}?{urlencode(query)}{move.anchor}")
+
+
+def _page(shared: Shared, *, by_total: bool = False, asks: bool = False) -> Page:
+    draft = draft_of(shared.sandbox, by_total=by_total, process=shared.process, request=shared.request)
+    return Page(draft, sandbox=shared.sandbox, asks=asks and bool(shared.process) and shared.request is not None, shared=shared)
+
+
+def _imported(request: HttpRequest) -> Sandbox:
+    file = request.FILES.get("file")
+    if file is None:
+        raise BadDraft([Fault("file", "No file was chosen. Choose one that was exported here, JSON or CSV.")])
+    try:
+        return read_file(file.read(MOST_BYTES + 1))
+    except BadFile as error:
+        raise BadDraft([Fault("file", f"{file.name}: {error}")]) from error
+
+
+def _file(draft: Draft, form: str) -> HttpResponse:
+    write, kind = FILES[form]
+    headers = {"Content-Disposition": f'attachment; filename="what-if.{form}"'}
+    return HttpResponse(write(read_draft(draft)), content_type=kind, headers=headers)
+
+
+def _number(text: str) -> int:
+    """A number in a button or beside it; anything else counts as 1, and too many are as many as there may be."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1

@@ -1,0 +1,79 @@
+"""What each button of the page does to the state that was typed. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from allocation.whatif.draft import Draft
+from allocation.whatif.links import Shared
+from allocation.whatif.reading import BadDraft, Fault, read_draft, read_request
+from allocation.whatif.showing import judge
+from allocation.wording import listed
+
+
+@dataclass(frozen=True)
+class Move:
+    """Where a move leads: the state after it, whether its request is to be answered, what was done, and where to look."""
+
+    shared: Shared
+    asks: bool = False
+    told: str = ""
+    anchor: str = ""
+
+
+def make_move(draft: Draft, verb: str, *, place: int, count: int) -> Move:
+    """Do what the button `verb` stands for. Raises BadDraft if what was typed does not allow it; nothing typed is lost."""
+    if verb in ("add-class", "add-process", "remove-class", "remove-process"):
+        return _reshape(draft, verb, place, count)
+    if verb == "stop":
+        return _kept(replace(draft, request=""), anchor="#request-area")
+    if verb == "finish":
+        return _finish(draft)
+    if verb not in ("request", "apply", "release"):
+        return _kept(draft, anchor="#result")
+    sandbox = read_draft(draft)
+    process, amounts = read_request(draft, sandbox)
+    if verb == "request":
+        return Move(Shared(sandbox, draft.process, amounts), asks=True, anchor="#result")
+    units = listed([f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units])
+    if verb == "release":
+        try:
+            after = sandbox.release(process, amounts)
+        except ValueError as error:
+            raise BadDraft([Fault("request", str(error))]) from error
+        return Move(Shared(after, draft.process), told=f"{draft.process} gave back {units}.", anchor="#state")
+    result = judge(sandbox, process, amounts)
+    if not result.can_be_applied:
+        raise BadDraft([Fault("request", f"Nothing was allocated. {result.headline}. {result.answer.reason}")])
+    return Move(Shared(sandbox.grant(process, amounts), draft.process), told=f"{draft.process} was granted {units}.", anchor="#state")
+
+
+def _reshape(draft: Draft, verb: str, place: int, count: int) -> Move:
+    if verb == "add-class":
+        anchor, after = f"#class-{len(draft.classes)}-name", draft.add_classes(count)
+    elif verb == "add-process":
+        anchor, after = f"#process-{len(draft.rows)}-name", draft.add_processes(count)
+    elif verb == "remove-class":
+        anchor, after = "#classes", draft.without_class(place)
+    else:
+        anchor, after = "#processes", draft.without_process(place)
+    return _kept(after, anchor=anchor)
+
+
+def _finish(draft: Draft) -> Move:
+    sandbox = read_draft(draft)
+    if draft.process not in sandbox.processes:
+        raise BadDraft([Fault("process", "Who finishes? Choose a process.")])
+    after = sandbox.finish(sandbox.processes.index(draft.process))
+    return Move(Shared(after), told=f"{draft.process} gave back all that it held, and left.", anchor="#state")
+
+
+def _kept(draft: Draft, *, anchor: str) -> Move:
+    """The state and the request as typed, nobody's if none is. BadDraft carries the draft, as it may have changed."""
+    try:
+        sandbox = read_draft(draft)
+        if not draft.request.strip():
+            return Move(Shared(sandbox, draft.process if draft.process in sandbox.processes else ""), anchor=anchor)
+        return Move(Shared(sandbox, draft.process, read_request(draft, sandbox)[1]), anchor=anchor)
+    except BadDraft as error:
+        raise BadDraft(error.faults, draft) from error

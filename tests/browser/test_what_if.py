@@ -1,0 +1,191 @@
+"""The what-if page in a real browser, with and without scripts: the paper's screens by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.axe import violations
+from tests.browser.test_accessible import SCREENS, TOO_WIDE
+from tests.browser.test_keyboard import STOPS, tab_through
+
+ONES, FIVES = " ".join("1" * 10), " ".join("5" * 10)
+
+
+@pytest.fixture(params=[True, False], ids=["with-scripts", "without"])
+def page(request, browse, pool) -> Page:
+    return browse("viewer", java_script_enabled=request.param)
+
+
+def row(page: Page, process: str, kind: str) -> list[str]:
+    """What the allocation area shows of a process: its Max, Allocation or Need."""
+    body = page.locator("table.textbook tbody", has=page.get_by_role("rowheader", name=process, exact=True))
+    return body.locator("tr", has=page.get_by_role("rowheader", name=kind, exact=True)).locator("td").all_inner_texts()
+
+
+def available(page: Page) -> list[str]:
+    return page.locator("table.textbook .available td strong").all_inner_texts()
+
+
+def result(page: Page):
+    return page.locator(".verdict")
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_the_paper_s_screens_by_hand(page):
+    """SEEDS P2: ten classes of five, one process; its request is granted, and the state moves on."""
+    page.goto("/bank/what-if/")
+    press(page, "Remove process1")
+    page.get_by_label("How many classes to add").fill("7")
+    press(page, "Add classes")
+    for units in page.get_by_label("Units", exact=True).all():
+        units.fill("5")
+    page.get_by_label("Max", exact=True).fill("1 1 2 1 1 1 1 1 1 1")
+    press(page, "Safety check")
+
+    expect(result(page)).to_contain_text("Safe")
+    assert available(page) == ["5"] * 10
+
+    page.get_by_label("How much of each class").fill(ONES)
+    press(page, "Request resources")
+    expect(result(page)).to_contain_text("Safe after allocation, can be granted")
+    assert available(page) == ["5"] * 10
+
+    press(page, "Allocate, and go on from there")
+    expect(page.locator(".message.success")).to_contain_text("process0 was granted")
+    assert available(page) == ["4"] * 10
+    assert row(page, "process0", "Max") == ["1", "1", "2", "1", "1", "1", "1", "1", "1", "1"]
+    assert row(page, "process0", "Allocation") == ["1"] * 10
+    assert row(page, "process0", "Need") == ["0", "0", "1", "0", "0", "0", "0", "0", "0", "0"]
+
+
+def test_after_an_error_one_may_ask_again_or_stop(page):
+    page.goto("/bank/what-if/?example=silberschatz")
+    amounts = page.get_by_label("How much of each class")
+    amounts.fill("1 0 3")
+    press(page, "Request resources")
+    expect(result(page)).to_contain_text("Error: more than it may still need")
+    expect(result(page)).to_contain_text("C: 3 asked, at most 2")
+    expect(amounts).to_have_value("1 0 3")
+
+    amounts.fill("1 0 2")
+    press(page, "Request resources")
+    expect(result(page)).to_contain_text("can be granted")
+
+    press(page, "Safety check")
+    amounts.fill("9 9 9")
+    press(page, "Request resources")
+    press(page, "Stop: withdraw the request")
+    expect(amounts).to_have_value("")
+    expect(result(page)).to_contain_text("Safe")
+
+
+def test_a_wait_is_explained(page):
+    page.goto("/bank/what-if/?example=silberschatz")
+    page.get_by_label("Who").select_option("P4")
+    page.get_by_label("How much of each class").fill("3 3 0")
+    press(page, "Request resources")
+    expect(result(page)).to_contain_text("Must wait: not safe after allocation")
+    expect(result(page)).to_contain_text("could block each other for ever")
+
+    page.get_by_label("Who").select_option("P0")
+    page.get_by_label("How much of each class").fill("4 0 0")
+    press(page, "Request resources")
+    expect(result(page)).to_contain_text("Must wait: not enough is available")
+    expect(result(page)).to_contain_text("Held by P2 (3 A)")
+
+
+def test_units_come_back_and_processes_finish(page):
+    page.goto("/bank/what-if/?example=silberschatz")
+    page.get_by_label("Who").select_option("P2")
+    page.get_by_label("How much of each class").fill("1 0 0")
+    press(page, "Give these back")
+    assert available(page) == ["4", "3", "2"]
+
+    page.get_by_label("Who").select_option("P2")
+    press(page, "Finish, giving back all")
+    assert available(page) == ["6", "3", "4"]
+    expect(page.get_by_label("Process", exact=True)).to_have_count(4)
+
+
+def test_the_paper_s_single_class_is_safe_by_other_orders_than_it_says(page):
+    """SEEDS P3 with its erratum."""
+    page.goto("/bank/what-if/?example=p3")
+
+    expect(page.locator(".sequences li")).to_have_text(["P2, P3, P1, P4", "P2, P3, P4, P1"])
+    expect(page.locator(".looks tbody tr").first).to_have_text(re.compile(r"1 P1\s*7 > 2\s*not yet"))
+
+
+def test_a_mistyped_number_is_named_and_everything_typed_is_kept(page):
+    page.goto("/bank/what-if/?example=silberschatz")
+    page.get_by_label("Max", exact=True).nth(1).fill("3 2x 2")
+    page.get_by_label("Process", exact=True).nth(0).fill("Ann")
+    press(page, "Safety check")
+
+    expect(page.get_by_role("alert")).to_contain_text("Max of P1, class B: “2x” is not a whole number from 0 up. Use digits only.")
+    expect(page.get_by_label("Max", exact=True).nth(1)).to_have_value("3 2x 2")
+    expect(page.get_by_label("Max", exact=True).nth(1)).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Process", exact=True).nth(0)).to_have_value("Ann")
+
+
+def test_a_state_goes_by_link_and_by_file_and_comes_back_the_same(page, tmp_path):
+    page.goto("/bank/what-if/?example=tanenbaum")
+    shown = page.locator("table.textbook").inner_text()
+    link = page.get_by_label("Link to this state").input_value()
+    for form in ("JSON", "CSV"):
+        with page.expect_download() as download:
+            press(page, f"Export {form}")
+        download.value.save_as(tmp_path / form)
+
+    page.goto(link)
+    assert page.locator("table.textbook").inner_text() == shown
+    for form in ("JSON", "CSV"):
+        page.goto("/bank/what-if/")
+        page.get_by_label("A file exported before, JSON or CSV").set_input_files(tmp_path / form)
+        press(page, "Import")
+        assert page.locator("table.textbook").inner_text() == shown
+
+
+def test_return_checks_and_every_stop_of_tab_shows(browse, pool):
+    page = browse("viewer", "/bank/what-if/?example=silberschatz")
+
+    stops, unseen = tab_through(page)
+    assert stops == page.evaluate(STOPS)
+    assert unseen == []
+
+    page.get_by_label("How much of each class").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("7 7 7")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**s=*")
+    expect(page.get_by_label("How much of each class")).to_have_value("7 7 7")
+    page.get_by_role("button", name="Request resources").focus()
+    page.keyboard.press("Enter")
+    expect(result(page)).to_contain_text("Error: more than it may still need")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_for_axe_to_find_and_nothing_to_scroll_sideways_for(browse, pool, screen):
+    page = browse("viewer", **SCREENS[screen])
+    rows = [f"p{i},{kind},{','.join(['7'] * 10)}" for i in range(10) for kind in ("maximum", "allocation")]
+    large = "\n".join([f"process,kind,{','.join(f'class{j}' for j in range(10))}", f",available,{','.join(['9'] * 10)}", *rows])
+    page.goto("/bank/what-if/")
+    page.get_by_label("A file exported before").set_input_files({"name": "large.csv", "mimeType": "text/csv", "buffer": large.encode()})
+    press(page, "Import")
+    addresses = [page.url, "/bank/what-if/", f"/bank/what-if/?pool={pool.pk}", "/bank/what-if/?s=nonsense"]
+    addresses += [f"/bank/what-if/?example={key}" for key in ("p2", "p3", "silberschatz", "tanenbaum")]
+
+    for address in addresses:
+        page.goto(address)
+        assert violations(page) == [], address
+        assert page.evaluate(TOO_WIDE) <= 0, address
+    for amounts in ("1", "9", "x"):
+        page.get_by_label("How much of each class").fill(amounts)
+        press(page, "Request resources")
+        assert violations(page) == [], amounts
+        assert page.evaluate(TOO_WIDE) <= 0, amounts

@@ -36,12 +36,12 @@ class WhatIf(Schema):
         extra="forbid",
         json_schema_extra={
             "examples": [
-                {"process": 1, "request": {"fetch_slots": 8}},
                 {
                     "add": [{"name": "one more crawl", "maximum": {"worker": 1, "memory": 64}}],
                     "process": "one more crawl",
                     "request": {"worker": 1},
                 },
+                {"process": 1, "request": {"fetch_slots": 8}},
                 {},
             ]
         },

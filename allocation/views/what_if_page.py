@@ -39,6 +39,11 @@ class Cell:
     text: str
     fault: str
 
+    @property
+    def of(self) -> str:
+        """How other fields say that they belong to the thing named here."""
+        return f"of {self.text}"
+
 
 def shown(request: HttpRequest, page: Page, *, status: int = 200) -> HttpResponse:
     """The page, with a mistake beside each field that has one."""

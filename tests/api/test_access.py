@@ -22,6 +22,7 @@ SPECIAL = {
     ("post", "/api/crawls"): "crawling.add_crawljob",
     ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
+    ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
 }
 APPS = {"crawls": "crawling.{}_crawljob", "url": "crawling.{}_crawljob", "pools": "allocation.{}_pool", "dns": "dnscache.{}_dnsentry"}
 VERBS = {"get": "view", "post": "change", "patch": "change", "delete": "delete"}
@@ -78,10 +79,13 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 6
+    assert len(bodies) == 7
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])
     assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", [1, 3, 4, 0, 2])
+    (pool,) = programs["viewer"].get("pools")["items"]
+    status, answer = programs["viewer"]("POST", f"pools/{pool['id']}/what-if", bodies["post /api/pools/{pool_id}/what-if"])
+    assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", ["one more crawl"])
 
 
 def test_a_browser_changes_things_by_its_session_only_with_the_csrf_token(people, order):

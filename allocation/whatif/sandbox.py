@@ -40,10 +40,11 @@ class Sandbox:
     @property
     def overclaims(self) -> list[str]:
         """A sentence for each process that claims more of a class than there is."""
+        total = self.total
         return [
             f"{name} claims {most:,} of {key}, of which there {'is' if all_ == 1 else 'are'} {all_:,}"
             for name, row in zip(self.processes, self.state.maximum, strict=True)
-            for key, most, all_ in zip(self.classes, row, self.total, strict=True)
+            for key, most, all_ in zip(self.classes, row, total, strict=True)
             if most > all_
         ]
 

@@ -12,6 +12,7 @@ from allocation.whatif.proofs import FEW_PROCESSES, MOST_LOOKS, MOST_ORDERS, Sco
 from allocation.whatif.sandbox import Sandbox
 from allocation.wording import some
 
+MOST_LINES = 100
 #: what the paper's screen says, and in its manner what it leaves unsaid
 HEADLINES = {
     Verdict.GRANT.value: "Safe after allocation, can be granted",
@@ -153,8 +154,9 @@ class MatrixLine:
 
 
 def matrix(sandbox: Sandbox) -> list[MatrixLine]:
+    """The first MOST_LINES processes: more than that nobody reads, and a browser would be slow to show."""
     state = sandbox.state
     rows: Sequence[tuple[str, Vector, Vector, Vector]] = list(
         zip(sandbox.processes, state.allocation, state.maximum, state.need, strict=True)
     )
-    return [MatrixLine(name, list(zip(held, most, need, strict=True))) for name, held, most, need in rows]
+    return [MatrixLine(name, list(zip(held, most, need, strict=True))) for name, held, most, need in rows[:MOST_LINES]]

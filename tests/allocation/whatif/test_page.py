@@ -1,0 +1,190 @@
+"""What the what-if page answers, without a browser."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+from django.contrib.auth.models import Group
+from django.urls import reverse
+
+from allocation.banker import State
+from allocation.models import Event
+from allocation.whatif.csv_file import to_csv
+from allocation.whatif.draft import draft_of
+from allocation.whatif.examples import EXAMPLES
+from allocation.whatif.files import read_file
+from allocation.whatif.links import Shared, from_link, to_link
+from allocation.whatif.sandbox import Sandbox
+from crawlsite.roles import make_roles
+from tests.allocation.conftest import ask
+
+pytestmark = [pytest.mark.django_db]
+SILBERSCHATZ = EXAMPLES["silberschatz"].sandbox
+
+
+@pytest.fixture
+def viewer(client, django_user_model):
+    make_roles()
+    user = django_user_model.objects.create_user("viewer")
+    user.groups.add(Group.objects.get(name="viewer"))
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def address():
+    return reverse("allocation:what_if")
+
+
+def fields(sandbox: Sandbox, **more: str) -> dict[str, object]:
+    """The form as a browser sends it."""
+    draft = draft_of(sandbox)
+    return {
+        "class_name": [one.name for one in draft.classes],
+        "class_units": [one.units for one in draft.classes],
+        "process_name": [row.name for row in draft.rows],
+        "process_maximum": [row.maximum for row in draft.rows],
+        "process_allocation": [row.allocation for row in draft.rows],
+        **more,
+    }
+
+
+def words(answer) -> str:
+    return " ".join(BeautifulSoup(answer.content, "html.parser").main.get_text(" ").split())
+
+
+def led_to(answer) -> Shared:
+    assert answer.status_code == 302, words(answer)
+    return from_link(parse_qs(urlsplit(answer.url).query)["s"][0])
+
+
+def test_each_move_leads_to_an_address_that_has_it_all(viewer, address):
+    answer = viewer.post(address, fields(SILBERSCHATZ, do="request", process="P1", request="1 0 2"))
+
+    assert led_to(answer) == Shared(SILBERSCHATZ, "P1", (1, 0, 2))
+    assert "Safe after allocation, can be granted" in words(viewer.get(answer.url))
+
+
+def test_what_may_not_be_granted_cannot_be_allocated(viewer, address):
+    answer = viewer.post(address, fields(SILBERSCHATZ, do="apply", process="P4", request="3 3 0"))
+
+    assert answer.status_code == 200
+    assert "Nothing was allocated. Must wait: not safe after allocation." in words(answer)
+
+
+def test_totals_are_read_as_totals_and_shown_as_such(viewer, address):
+    typed = fields(SILBERSCHATZ, by="total") | {"class_units": ["10", "5", "7"]}
+
+    answer = viewer.post(address, typed)
+
+    assert led_to(answer).sandbox == SILBERSCHATZ
+    page = BeautifulSoup(viewer.get(answer.url).content, "html.parser")
+    assert [one["value"] for one in page.select("[name=class_units]")] == ["10", "5", "7"]
+
+
+@pytest.mark.parametrize(
+    ("do", "sentence"),
+    [("release", "P1 cannot give back 9 of A, of which it holds 2"), ("request", "C: 9 asked"), ("apply", "Nothing was allocated. Error")],
+)
+def test_what_cannot_be_is_refused_and_kept(viewer, address, do, sentence):
+    answer = viewer.post(address, fields(SILBERSCHATZ, do=do, process="P1", request="9 0 9"), follow=True)
+
+    assert sentence in words(answer)
+    assert BeautifulSoup(answer.content, "html.parser").find(id="request")["value"] == "9 0 9"
+
+
+def test_a_mistyped_request_leaves_the_state_in_sight(viewer, address):
+    answer = viewer.post(address, fields(SILBERSCHATZ, do="request", process="P1", request="1 o 2"))
+
+    assert "Request, class B: “o” is not a whole number" in words(answer)
+    assert "16 orders in which all can finish" in words(answer)
+
+
+def test_a_damaged_link_is_told_and_leaves_something_to_begin_with(viewer, address):
+    answer = viewer.get(address, {"s": to_link(Shared(SILBERSCHATZ))[:-3]})
+
+    assert answer.status_code == 400
+    assert "This link is damaged or was cut off" in words(answer)
+
+
+def test_a_link_with_a_request_of_nothing_shows_the_state(viewer, address):
+    answer = viewer.get(address, {"s": to_link(Shared(SILBERSCHATZ, "P1", (0, 0, 0))), "ask": "1"})
+
+    assert "16 orders in which all can finish" in words(answer)
+
+
+def test_the_largest_state_is_judged_shown_and_exported_though_no_link_can_carry_it(viewer, address):
+    n, m = 1000, 50
+    maximum = tuple(tuple((i * 31 + j * 17) % 97 + 1 for j in range(m)) for i in range(n))
+    allocation = tuple(tuple((i + j) % 2 * (units // 2) for j, units in enumerate(row)) for i, row in enumerate(maximum))
+    names = tuple(f"a process with the number {i}" for i in range(n))
+    large = Sandbox(tuple(f"class {j}" for j in range(m)), names, State((99,) * m, maximum, allocation))
+
+    answer = viewer.post(address, fields(large, do="check"))
+    file = viewer.post(address, fields(large, do="csv"))
+
+    assert answer.status_code == 200
+    assert "This state is too large for a link. Export it as a file, and send that." in words(answer)
+    assert "Every process can finish" in words(answer)
+    assert file.content.decode() == to_csv(large)
+    assert read_file(file.content) == large
+
+
+def test_reduced_scope_is_distrusted_where_it_would_be_wrong(viewer, address):
+    unsafe = Sandbox(("A",), ("P0", "P1", "P2"), State((2,), ((2,), (9,), (9,)), ((0,), (4,), (4,))))
+
+    answer = viewer.get(address, {"s": to_link(Shared(unsafe, "P0", (1,))), "ask": "1"})
+
+    assert "Can be granted, though the state is not safe: this process can finish" in words(answer)
+    assert "indeed it is wrong: the state was not safe before the request" in words(answer)
+
+
+def test_a_claim_above_all_there_is_is_pointed_out(viewer, address):
+    t4 = Sandbox(("A",), ("P0",), State((2,), ((3,),), ((0,),)))
+
+    assert "P0 claims 3 of A, of which there are 2: this can never be had." in words(viewer.get(address, {"s": to_link(Shared(t4))}))
+
+
+@pytest.fixture
+def bank(make_pool, make_process):
+    """alpha holds, beta waits for more."""
+    pool = make_pool(10, 5)
+    make_process(pool, "alpha", (8, 0), (4, 0))
+    ask(make_process(pool, "beta", (8, 1), (2, 1)), (6, 0))
+    return pool
+
+
+def test_the_live_state_is_copied_and_left_alone(viewer, address, bank):
+    before = Event.objects.count()
+
+    answer = viewer.get(address, {"pool": bank.pk})
+
+    page = BeautifulSoup(answer.content, "html.parser")
+    assert [one["value"] for one in page.select("[name=process_name]")] == ["alpha", "beta"]
+    assert [one["value"] for one in page.select("[name=process_allocation]")] == ["4 0", "2 1"]
+    assert [one["value"] for one in page.select("[name=class_units]")] == ["4", "4"]
+    assert "changes nothing there" in words(answer)
+    assert Event.objects.count() == before
+
+
+def test_pages_of_the_bank_lead_to_a_copy_of_what_they_show(viewer, address, bank, make_pool):
+    assert f'href="{address}?pool={bank.pk}"' in viewer.get(bank.get_absolute_url()).content.decode()
+    make_pool(1, name="second")
+    assert f'href="{address}?pool={bank.pk}"' in viewer.get(reverse("allocation:banks")).content.decode()
+
+
+@pytest.mark.parametrize("number", ["999", "x", "-1", "9" * 30, ""])
+def test_a_pool_that_is_not_there_is_not_found(viewer, address, number):
+    assert viewer.get(address, {"pool": number}).status_code == 404
+
+
+def test_two_processes_with_one_label_are_told_apart(viewer, address, make_pool, make_process):
+    pool = make_pool(10)
+    first, second = (make_process(pool, "twin", (1,), (0,)) for _ in range(2))
+
+    page = BeautifulSoup(viewer.get(address, {"pool": pool.pk}).content, "html.parser")
+
+    assert [one["value"] for one in page.select("[name=process_name]")] == ["twin", f"twin ({second.pk})"]
+    assert first.pk != second.pk

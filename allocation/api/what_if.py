@@ -69,6 +69,8 @@ def ask_what_if(request: Asking, pool_id: PoolId, question: Annotated[WhatIf, Bo
     parties = named(state, [*copy.sandbox.processes, *(one.name for one in question.add)], classes)
     if question.process is None or question.request is None:
         return _answer(check(state, parties), names)
+    if kept := [process.label for process in copy.left_out if process.id == question.process]:
+        raise HttpError(422, f"process: {kept[0]} pauses with a reservation; it asks for nothing until it is resumed.")
     if question.process not in names:
         raise HttpError(422, f"process: there is no {question.process} among the live processes, by id, or the added ones, by name.")
     row = names.index(question.process)

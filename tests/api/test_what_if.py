@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from allocation.models import Event, Pool
+from allocation.models import Event, Pool, Process
+from allocation.services import keep_resources
 from allocation.whatif.json_file import to_json
 from allocation.whatif.sandbox import Sandbox
 from crawling.services.creating import create_crawl, start_run
@@ -110,6 +111,17 @@ def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(what_if, questi
 
     assert status == 422
     assert sentence in problem["detail"]
+
+
+def test_who_pauses_with_a_reservation_asks_for_nothing_and_its_units_stay_out_of_reach(operator, bank):
+    holder, waiter = bank["processes"]
+    keep_resources(process=holder["id"], epoch=Process.objects.get(pk=holder["id"]).epoch, keep_seconds=600)
+
+    status, problem = operator("POST", f"pools/{bank['id']}/what-if", {"process": holder["id"], "request": [1, 0, 0, 0, 0]})
+    _, answer = operator("POST", f"pools/{bank['id']}/what-if", {"process": waiter["id"], "request": {"bandwidth": 60_000}})
+
+    assert (status, problem["detail"]) == (422, "process: holder pauses with a reservation; it asks for nothing until it is resumed.")
+    assert answer["verdict"] == "wait_unavailable"
 
 
 def test_a_pool_that_is_not_there_is_not_found(operator):

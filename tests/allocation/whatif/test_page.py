@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from allocation.banker import State
 from allocation.models import Event
+from allocation.services import keep_resources
 from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import draft_of
 from allocation.whatif.examples import EXAMPLES
@@ -167,6 +168,16 @@ def test_the_live_state_is_copied_and_left_alone(viewer, address, bank):
     assert [one["value"] for one in page.select("[name=class_units]")] == ["4", "4"]
     assert "changes nothing there" in words(answer)
     assert Event.objects.count() == before
+
+
+def test_reservations_are_left_out_of_a_copy_and_named(viewer, address, bank):
+    beta = bank.processes.get(label="beta")
+    keep_resources(process=beta.pk, epoch=beta.epoch, keep_seconds=600)
+
+    answer = viewer.get(address, {"pool": bank.pk})
+
+    assert "Left out, as nobody's safety rests on them: beta." in words(answer)
+    assert [one["value"] for one in BeautifulSoup(answer.content, "html.parser").select("[name=process_name]")] == ["alpha"]
 
 
 def test_pages_of_the_bank_lead_to_a_copy_of_what_they_show(viewer, address, bank, make_pool):

@@ -48,8 +48,11 @@ def copy_of(pool: int, *, asker: int | None = None) -> Copy:
 
 def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
     """Labels as a page or a file can show them, with the number behind where two are the same."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for row in rows:
         shown = "".join(sign if sign.isprintable() else " " for sign in row.label).strip()[: MOST_LETTERS - ROOM_FOR_A_NUMBER].strip()
-        names.append(f"{shown} ({row.id})".strip() if not shown or shown in names else shown)
+        # Somebody may have named a process as another is named here: then both have the number, and one has it twice.
+        while not shown or shown in names:
+            shown = f"{shown} ({row.id})".strip()
+        names[shown] = None
     return tuple(names)

@@ -193,9 +193,10 @@ def test_a_pool_that_is_not_there_is_not_found(viewer, address, number):
 
 def test_two_processes_with_one_label_are_told_apart(viewer, address, make_pool, make_process):
     pool = make_pool(10)
-    first, second = (make_process(pool, "twin", (1,), (0,)) for _ in range(2))
+    first = make_process(pool, "twin", (1,))
+    third = make_process(pool, f"twin ({first.pk + 2})", (1,))
+    second = make_process(pool, "twin", (1,))
 
     page = BeautifulSoup(viewer.get(address, {"pool": pool.pk}).content, "html.parser")
 
-    assert [one["value"] for one in page.select("[name=process_name]")] == ["twin", f"twin ({second.pk})"]
-    assert first.pk != second.pk
+    assert [one["value"] for one in page.select("[name=process_name]")] == ["twin", third.label, f"twin ({second.pk}) ({second.pk})"]

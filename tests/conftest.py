@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -17,6 +18,14 @@ from tests.servers import serve_site
 #: a machine that is busy is no fault of what is tested
 hypothesis_settings.register_profile("suite", deadline=None)
 hypothesis_settings.load_profile("suite")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the full sizes to `make drill`."""
+    if os.environ.get("DRILL") != "1":
+        left_out = [item for item in items if item.get_closest_marker("drill")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -37,6 +37,14 @@ class BadAmount(AllocationError):
     """Amounts are whole numbers from 0 up; correct the one named."""
 
 
+class BadPriority(AllocationError):
+    """A priority is a whole number from -10 to 10."""
+
+
+class ClaimNotWhole(AllocationError):
+    """In this pool all is asked for at once: ask for the whole claim, or lower the claim first."""
+
+
 class EmptyRequest(AllocationError):
     """A request asks for at least one unit of something."""
 

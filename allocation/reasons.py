@@ -8,6 +8,7 @@ from datetime import datetime
 
 from allocation import banker
 from allocation.banker import State, Vector, Verdict
+from allocation.fairness import AnyVerdict, Asker, QueueVerdict, Rules, kept_back
 from allocation.wording import Measure, clock, listed, some
 
 
@@ -48,7 +49,7 @@ class Blocker:
 class Explanation:
     """Why a request is not granted at this moment."""
 
-    verdict: Verdict
+    verdict: AnyVerdict
     why: str
     blockers: tuple[Blocker, ...]
     what_ends_it: str
@@ -56,7 +57,7 @@ class Explanation:
     @property
     def reason(self) -> str:
         """Why, and who holds what is short."""
-        if self.verdict is Verdict.GRANT:
+        if self.verdict is Verdict.GRANT or isinstance(self.verdict, QueueVerdict):
             return self.why
         holders = some([_holding(blocker) for blocker in self.blockers])
         return f"{self.why} Held by {holders}." if holders else f"{self.why} No other process holds any."
@@ -69,6 +70,30 @@ def explain(state: State, parties: Parties, process: int, request: Vector, verdi
     if verdict is Verdict.WAIT_UNSAFE:
         return _unsafe(banker.granted(state, process, request), parties, process)
     return Explanation(Verdict.GRANT, "Nothing stands in the way any more.", (), "It is granted within seconds.")
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The first in turn, since when it waits and how often it was passed."""
+
+    label: str
+    since: datetime
+    passed: int
+
+
+def explain_queue(verdict: QueueVerdict, rules: Rules, asker: Asker, measures: Sequence[Measure], ahead: Ahead | None) -> Explanation:
+    """Explain why a request must wait although what it asks for is free and safe. `ahead` is who has the turn."""
+    if verdict is QueueVerdict.WAIT_TURN and ahead is not None:
+        times = "once" if ahead.passed == 1 else f"{ahead.passed:,} times"
+        return Explanation(
+            verdict,
+            f"Enough is free, and it would be safe, but it is the turn of {ahead.label}, which waits since {clock(ahead.since)} and was "
+            f"passed {times}: until it is served, only processes that hold something already may pass it.",
+            (),
+            f"It ends when {ahead.label} is served or stops asking.",
+        )
+    kept = listed([measure.amount(units) for measure, units in zip(measures, kept_back(rules, asker.amounts), strict=True) if units])
+    return Explanation(verdict, f"Enough is free, but the last {kept} are reserved for urgent work.", (), "It ends when more comes back.")
 
 
 def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:

@@ -12,8 +12,9 @@ from django.db.models import Min, Q
 from allocation import banker
 from allocation.banker import Decision, State, Vector, Verdict
 from allocation.errors import UnknownPool
+from allocation.fairness import Asker, Rules, refusal
 from allocation.models import Policy, Pool, Process, ProcessState, Request, RequestKind, RequestState, ResourceClass
-from allocation.reasons import Parties, Party, explain
+from allocation.reasons import Ahead, Explanation, Parties, Party, explain, explain_queue
 from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
 from allocation.values import Outcome
 from allocation.wording import Measure
@@ -30,7 +31,7 @@ def bank_view(pool_id: int) -> BankView:
         classes = list(pool.classes.all())
         active = pool.processes.filter(state=ProcessState.ACTIVE)
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
-        requests = list(pool.requests.filter(state=RequestState.WAITING).order_by("seq"))
+        requests = list(pool.requests.filter(state=RequestState.WAITING).order_by("turn", "seq").select_related("process"))
 
     waiting = {request.process_id for request in requests}
     processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
@@ -48,7 +49,7 @@ def bank_view(pool_id: int) -> BankView:
         is_safe=not stuck,
         safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
-        waiting=tuple(_wait_row(pool, classes, processes, request, i) for i, request in enumerate(requests, start=1)),
+        waiting=tuple(_wait_row(pool, classes, processes, requests, i) for i in range(len(requests))),
         reserved=reserved,
         held_off=tuple(held_off),
     )
@@ -142,13 +143,17 @@ def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[Resourc
     return tuple(ResourceRow(one.key, one.unit, one.sentence, pool.capacity[one.ordinal], pool.available[one.ordinal]) for one in classes)
 
 
-def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[ProcessRow], request: Request, position: int) -> WaitRow:
+def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[ProcessRow], requests: Sequence[Request], i: int) -> WaitRow:
+    request = requests[i]
     asker = next(process for process in processes if process.id == request.process_id)
     rows = [process for process in processes if process is asker or (any(process.allocation) and process.kept_until is None)]
     measures = tuple(Measure(one.key, one.unit) for one in classes)
     parties = Parties(_parties(rows), measures, _parties(process for process in processes if process.kept_until))
     state, amounts = _state(pool, rows), tuple(request.amounts)
-    why = explain(state, parties, rows.index(asker), amounts, _verdict(pool, state, rows.index(asker), amounts).verdict)
+    verdict = _verdict(pool, state, rows.index(asker), amounts).verdict
+    why = explain(state, parties, rows.index(asker), amounts, verdict)
+    if verdict is Verdict.GRANT:
+        why = _queued(pool, measures, request, requests[0]) or why
     return WaitRow(
         request=request.pk,
         process=asker.id,
@@ -163,8 +168,18 @@ def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[Proc
         what_ends_it=why.what_ends_it,
         since=request.created_at,
         deadline=request.deadline,
-        position=position,
+        position=i + 1,
+        bypassed=request.bypassed,
     )
+
+
+def _queued(pool: Pool, measures: Sequence[Measure], request: Request, first: Request) -> Explanation | None:
+    """Why fairness keeps back a request that is free and safe, if it does."""
+    asker = Asker(tuple(request.amounts), any(request.process.allocated), request.process.priority)
+    rules = Rules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
+    refused = refusal(rules, asker, tuple(pool.available), passed=None if first == request else first.bypassed)
+    ahead = Ahead(first.process.label, first.created_at, first.bypassed)
+    return explain_queue(refused, rules, asker, measures, ahead) if refused else None
 
 
 def _parties(processes: Iterable[ProcessRow]) -> tuple[Party, ...]:

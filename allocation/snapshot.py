@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from allocation.banker import Vector, Verdict
+from allocation.banker import Vector
+from allocation.fairness import AnyVerdict
 from allocation.models import RequestKind
 from allocation.reasons import Blocker
 from allocation.wording import Measure
@@ -73,7 +74,8 @@ class Step:
 
 @dataclass(frozen=True)
 class WaitRow:
-    """A request that waits, explained as of this moment. `position` counts from 1 in the order of arrival.
+    """A request that waits, explained as of this moment. `position` counts from 1 in the order of turns.
+    `bypassed` counts how often others were granted ahead of its turn.
 
     `asked` is `amounts` in words; `reason` is `why` and the names of the `blockers`.
     """
@@ -84,7 +86,7 @@ class WaitRow:
     kind: RequestKind
     amounts: dict[str, int]
     asked: tuple[str, ...]
-    verdict: Verdict
+    verdict: AnyVerdict
     reason: str
     why: str
     blockers: tuple[Blocker, ...]
@@ -92,6 +94,7 @@ class WaitRow:
     since: datetime
     deadline: datetime | None
     position: int
+    bypassed: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
-from allocation.banker import Verdict
+from allocation.fairness import AnyVerdict, verdict_of
 from allocation.models import OutboxKind, Request, RequestKind, RequestState
 
 
@@ -31,7 +31,7 @@ class Outcome:
 
     request_id: UUID
     state: RequestState
-    verdict: Verdict
+    verdict: AnyVerdict
     grant_id: int | None
     epoch: int | None
     reason: str
@@ -47,7 +47,7 @@ class Outcome:
         return cls(
             request_id=request.pk,
             state=RequestState(request.state),
-            verdict=Verdict(request.verdict),
+            verdict=verdict_of(request.verdict),
             grant_id=request.grant.pk if granted else None,
             epoch=request.epoch if granted or request.kind != RequestKind.START else None,
             reason=request.reason,

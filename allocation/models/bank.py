@@ -18,22 +18,25 @@ class Policy(models.TextChoices):
 
     BANKER = "banker", "banker: grant what keeps the state safe"
     NAIVE = "naive", "naive: grant what is available (experiments only; it deadlocks)"
+    ALL_AT_ONCE = "all_at_once", "all at once: a start asks for the whole claim, so nobody holds and waits"
 
 
 class Pool(models.Model):
     """One bank. Its row is the lock for every decision, and holds what a decision reads of the whole pool."""
 
     name = models.CharField(max_length=100, unique=True)
-    policy = models.CharField(max_length=10, choices=Policy, default=Policy.BANKER)
+    policy = models.CharField(max_length=20, choices=Policy, default=Policy.BANKER)
     capacity = ArrayField(models.IntegerField(), help_text="units that exist, by class")
     available = ArrayField(models.IntegerField(), help_text="units that nobody holds, by class")
     version = models.BigIntegerField(default=0, help_text="counts the events of this pool")
     is_safe = models.BooleanField(default=True, help_text="the state is known to be safe; false only after an override")
     bypass_limit = models.PositiveIntegerField(default=10, help_text="times the oldest waiter may be passed by one that holds nothing")
+    reserved = ArrayField(models.IntegerField(), help_text="units left to urgent starts, by class")
     updated_at = models.DateTimeField(db_default=ClockTimestamp())
 
     class Meta:
         constraints = [
+            models.CheckConstraint(condition=Natural(F("reserved")), name="reserved_is_never_negative"),
             models.CheckConstraint(condition=Natural(F("available")), name="available_is_never_negative"),
             models.CheckConstraint(condition=Within(F("available"), F("capacity")), name="available_within_capacity"),
         ]
@@ -90,7 +93,7 @@ class Process(models.Model):
     holding = models.GeneratedField(expression=AnyUnit(F("allocated")), output_field=models.BooleanField(), db_persist=True)
     state = models.CharField(max_length=10, choices=ProcessState, default=ProcessState.ACTIVE)
     stage = models.CharField(max_length=40, blank=True, default="")
-    priority = models.SmallIntegerField(default=0)
+    priority = models.SmallIntegerField(default=0, help_text="-10 to 10; a minute each for the turn of a start, and 10 is urgent")
     epoch = models.BigIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     worker = models.CharField(max_length=200, blank=True, default="", help_text="who took up the shift; empty until then")

@@ -29,6 +29,7 @@ class EventKind(models.TextChoices):
     RESUMED = "resumed", "shift begun with the reserved units (the units)"
     FINISHED = "finished", "process finished (the units it still held)"
     CAPACITY_SET = "capacity_set", "capacity changed (the new capacity)"
+    RESERVED_SET = "reserved_set", "units reserved for urgent starts (the units)"
     CLAIM_CHANGED = "claim_changed", "claim changed (the new claim)"
 
 

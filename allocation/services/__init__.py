@@ -5,7 +5,7 @@ from allocation.services.asking import cancel_request, request_resources
 from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
 from allocation.services.leases import reap_expired, renew_lease, take_lease
 from allocation.services.messages import mark_sent, unsent_outbox
-from allocation.services.pools import change_claim, create_pool, register_process, set_capacity
+from allocation.services.pools import change_claim, create_pool, enter_stage, register_process, set_capacity, set_reserved
 from allocation.services.previews import preview_capacity, preview_claim
 from allocation.services.pumping import pump_pool
 from allocation.services.returning import finish_process, release_resources
@@ -25,6 +25,7 @@ __all__ = [
     "change_claim",
     "check_keep_seconds",
     "create_pool",
+    "enter_stage",
     "finish_process",
     "keep_resources",
     "mark_sent",
@@ -38,6 +39,7 @@ __all__ = [
     "request_resources",
     "resume_kept",
     "set_capacity",
+    "set_reserved",
     "take_lease",
     "unsent_outbox",
 ]

@@ -12,6 +12,7 @@ from allocation.errors import (
     AlreadyStarted,
     AlreadyWaiting,
     BadDeadline,
+    ClaimNotWhole,
     EmptyRequest,
     ProcessFinished,
     RequestExceedsNeed,
@@ -19,11 +20,14 @@ from allocation.errors import (
     StaleEpoch,
     UnknownRequest,
 )
+from allocation.fairness import QueueVerdict
 from allocation.fields import ClockTimestamp
-from allocation.models import EventKind, Process, ProcessState, Request, RequestKind, RequestState
+from allocation.models import EventKind, Policy, Process, ProcessState, Request, RequestKind, RequestState
 from allocation.reasons import excess
 from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.pumping import pump
 from allocation.services.transaction import bank_transaction
+from allocation.services.turns import asker_of, first_ahead, queue_reason, settle_turn
 from allocation.values import Outcome
 
 
@@ -35,18 +39,22 @@ def request_resources(
     kind: RequestKind = RequestKind.START,
     epoch: int | None = None,
     deadline_seconds: float | None = None,
+    wait: bool = True,
 ) -> Outcome:
     """Grant the amounts, or record that the process waits for them and why (SEEDS A3-A6).
+
+    With `wait=False` a request that can't be granted at once is not left waiting: it is cancelled, with the reason for
+    which it would have waited.
 
     The same `request_id` again returns where that request stands, whatever became of the first reply. A start is asked
     by a process that holds nothing; growth and stage by a live shift, named by `epoch`. A stage takes the place of a
     growth that waits. After `deadline_seconds` a wait expires.
     Raises RequestExceedsNeed (which the ledger keeps), StaleEpoch, AlreadyStarted, AlreadyWaiting, ProcessFinished,
-    UnknownResource, BadAmount, EmptyRequest, RequestIdReused.
+    UnknownResource, BadAmount, EmptyRequest, RequestIdReused, ClaimNotWhole.
     """
     if deadline_seconds is not None and not deadline_seconds > 0:
         raise BadDeadline(deadline_seconds=deadline_seconds)
-    answer = _request(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds)
+    answer = _request(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds, wait)
     if isinstance(answer, RequestExceedsNeed):
         raise answer
     return answer
@@ -54,7 +62,13 @@ def request_resources(
 
 @bank_transaction
 def _request(
-    process_id: int, amounts: Mapping[str, int], request_id: UUID, kind: RequestKind, epoch: int | None, deadline_seconds: float | None
+    process_id: int,
+    amounts: Mapping[str, int],
+    request_id: UUID,
+    kind: RequestKind,
+    epoch: int | None,
+    deadline_seconds: float | None,
+    wait: bool,
 ) -> Outcome | RequestExceedsNeed:
     """Answer, rather than raise, RequestExceedsNeed: the rejection is to be committed."""
     with locked_bank(pool_of(process_id), process_id) as bank:
@@ -64,6 +78,7 @@ def _request(
         if earlier := Request.objects.select_related("grant").filter(pk=request_id).first():
             return _answer_again(earlier, process, wanted, kind)
         _check_entitled(process, kind, epoch)
+        _check_whole(bank, process, wanted, kind)
         waiting = process.requests.filter(state=RequestState.WAITING).first()
         if waiting and not (kind == RequestKind.STAGE and waiting.kind == RequestKind.GROWTH):
             raise AlreadyWaiting(process=process.label, request=waiting.pk)
@@ -73,10 +88,10 @@ def _request(
         )
         if deadline_seconds is not None:
             request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
-        return _settle(bank, process, request, waiting)
+        return _settle(bank, process, request, waiting, wait=wait)
 
 
-def _settle(bank: Bank, process: Process, request: Request, growth: Request | None) -> Outcome | RequestExceedsNeed:
+def _settle(bank: Bank, process: Process, request: Request, growth: Request | None, *, wait: bool) -> Outcome | RequestExceedsNeed:
     """Error, wait or grant, in the order of SEEDS A3."""
     wanted, need = tuple(request.amounts), banker.minus(tuple(process.max_claim), tuple(process.allocated))
     if not banker.fits(wanted, need):
@@ -85,13 +100,24 @@ def _settle(bank: Bank, process: Process, request: Request, growth: Request | No
         return RequestExceedsNeed(process=process.label, excess=request.reason)
     if growth:
         bank.withdraw(growth, RequestState.CANCELLED, "A stage request took its place.")
-    decision = bank.verdict_on(process, wanted)
-    if decision.verdict is Verdict.GRANT:
-        bank.grant(request, decision)
-    else:
-        bank.settle(request, RequestState.WAITING, verdict=decision.verdict, reason=bank.reason_of(process, wanted, decision.verdict))
-        bank.log(EventKind.WAITING, process, request=request, sequence=decision.sequence)
+    _decide(bank, process, request, wait=wait)
+    if growth:
+        pump(bank)
     return Outcome.of(request)
+
+
+def _decide(bank: Bank, process: Process, request: Request, *, wait: bool) -> None:
+    wanted = tuple(request.amounts)
+    asker, decision = asker_of(process, wanted), bank.verdict_on(process, wanted)
+    request.turn = ClockTimestamp() - asker.lift
+    ahead = None if asker.holds or decision.verdict is not Verdict.GRANT else first_ahead(bank, asker)
+    verdict = settle_turn(bank, asker, decision, ahead)
+    if verdict is Verdict.GRANT:
+        bank.grant(request, decision)
+        return
+    reason = queue_reason(bank, asker, verdict, ahead) if isinstance(verdict, QueueVerdict) else bank.reason_of(process, wanted, verdict)
+    bank.settle(request, RequestState.WAITING if wait else RequestState.CANCELLED, verdict=verdict, reason=reason)
+    bank.log(EventKind.WAITING if wait else EventKind.CANCELLED, process, request=request, sequence=decision.sequence)
 
 
 def _answer_again(request: Request, process: Process, wanted: Vector, kind: RequestKind) -> Outcome | RequestExceedsNeed:
@@ -109,6 +135,12 @@ def _check_entitled(process: Process, kind: RequestKind, epoch: int | None) -> N
         check_epoch(process, epoch)
     elif process.lease_until is not None or any(process.allocated):
         raise AlreadyStarted(process=process.label, epoch=process.epoch)
+
+
+def _check_whole(bank: Bank, process: Process, wanted: Vector, kind: RequestKind) -> None:
+    """Where all is asked for at once, nobody ever asks for more while it holds something."""
+    if bank.pool.policy == Policy.ALL_AT_ONCE and kind == RequestKind.START and not banker.fits(tuple(process.max_claim), wanted):
+        raise ClaimNotWhole(process=process.label, claim=bank.by_key(tuple(process.max_claim)))
 
 
 def check_epoch(process: Process, epoch: int | None) -> None:
@@ -130,4 +162,5 @@ def cancel_request(*, request_id: UUID) -> Outcome:
         request = Request.objects.select_related("grant").get(pk=request_id)
         if request.state == RequestState.WAITING:
             bank.withdraw(request, RequestState.CANCELLED, "Cancelled.")
+            pump(bank)
         return Outcome.of(request)

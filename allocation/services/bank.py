@@ -14,6 +14,7 @@ from django.db.models import Q
 from allocation import banker
 from allocation.banker import Decision, State, Vector, Verdict
 from allocation.errors import BadAmount, LedgerBroken, UnknownPool, UnknownProcess, UnknownResource
+from allocation.fairness import AnyVerdict
 from allocation.fields import ClockTimestamp
 from allocation.models import Event, EventKind, Grant, Outbox, OutboxKind, Policy, Pool, Process, Request, RequestKind, RequestState
 from allocation.reasons import Parties, Party, explain
@@ -91,6 +92,7 @@ class Bank:
         self.settle(request, RequestState.GRANTED, verdict=Verdict.GRANT, reason="", epoch=process.epoch)
         grant = Grant(request=request, process=process, epoch=process.epoch, amounts=request.amounts, remaining=request.amounts)
         grant.save(force_insert=True)
+        request.count_bypasses()
         self.log(EventKind.GRANTED, process, request=request, grant=grant, before=before, sequence=decision.sequence)
         self.has_granted = True
         return grant
@@ -105,7 +107,7 @@ class Bank:
         self.has_granted = True
 
     def settle(
-        self, request: Request, state: RequestState, *, verdict: Verdict | None = None, reason: str, epoch: int | None = None
+        self, request: Request, state: RequestState, *, verdict: AnyVerdict | None = None, reason: str, epoch: int | None = None
     ) -> None:
         """Write where the request stands now; inserts it if it is new."""
         request.state, request.reason = state, reason

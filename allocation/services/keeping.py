@@ -41,6 +41,7 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Kept:
         _refuse_if_unsafe(bank, KeepWouldBeUnsafe)
         held = tuple(keeper.allocated)
         bank.log(EventKind.KEPT, keeper, amounts=held, reason=f"Reserved until {keeper.kept_until:%Y-%m-%d %H:%M} UTC by a pause.")
+        pump(bank)
         return Kept(process, keeper.epoch, keeper.kept_until, bank.by_key(held))
 
 

@@ -14,6 +14,7 @@ from django.db.models import Q
 from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, OutboxKind, Process, Request, RequestState
 from allocation.services.bank import Bank, locked_bank
+from allocation.services.pumping import pump
 from allocation.services.returning import end_shift, give_back
 from allocation.services.transaction import bank_transaction
 from allocation.values import Reaped
@@ -52,6 +53,7 @@ def _reap_pool(pool: int) -> list[Reaped]:
         for request in Request.objects.filter(IS_LATE, pool=bank.pool).order_by("seq").select_related("process"):
             bank.processes.setdefault(request.process_id, request.process)
             bank.withdraw(request, RequestState.EXPIRED, "The deadline passed.")
+        pump(bank)
         return reaped
 
 

@@ -11,6 +11,7 @@ from allocation.banker import State, Vector
 from allocation.errors import (
     BadClasses,
     BadPolicy,
+    BadPriority,
     CapacityBelowClaim,
     CapacityBelowUse,
     CapacityWouldBeUnsafe,
@@ -20,6 +21,7 @@ from allocation.errors import (
     PoolNameTaken,
     ProcessFinished,
 )
+from allocation.fairness import PRIORITIES
 from allocation.models import EventKind, Policy, Pool, Process, ProcessState, RequestState, ResourceClass
 from allocation.services.bank import Bank, locked_bank, pool_of
 from allocation.services.pumping import pump
@@ -39,7 +41,7 @@ def create_pool(*, name: str, classes: Sequence[NewClass], policy: str = Policy.
     capacity = [new.capacity for new in classes]
     try:
         with transaction.atomic():
-            pool = Pool.objects.create(name=name, policy=policy, capacity=capacity, available=capacity)
+            pool = Pool.objects.create(name=name, policy=policy, capacity=capacity, available=capacity, reserved=[0] * len(capacity))
     except IntegrityError as error:
         raise PoolNameTaken(name=name) from error
     ResourceClass.objects.bulk_create(
@@ -58,8 +60,11 @@ def register_process(
     """Let a process into the bank with its claim by class; a class not named is claimed 0.
 
     after_epoch: the latest epoch of a finished process in whose place it comes, so that no epoch is used twice.
-    Raises UnknownPool, UnknownResource, BadAmount, ClaimExceedsCapacity. A claim within capacity is always safe.
+    Raises UnknownPool, UnknownResource, BadAmount, BadPriority, ClaimExceedsCapacity. A claim within capacity is always
+    safe.
     """
+    if priority not in PRIORITIES:
+        raise BadPriority(priority=priority)
     with locked_bank(pool) as bank:
         claim = bank.vector(maximum)
         _check_claim_fits(bank, claim)
@@ -85,7 +90,17 @@ def change_claim(*, process: int, maximum: Mapping[str, int]) -> Process:
     return put_claim(process, maximum).processes[process]
 
 
-def put_claim(process: int, maximum: Mapping[str, int]) -> Bank:
+@bank_transaction
+def enter_stage(*, process: int, stage: str, claim: Mapping[str, int]) -> Process:
+    """Note that the process enters a stage of its work, and what it may hold at most from here on (classes not named: as before).
+
+    A process that lowers its claim stage by stage lets others go on earlier: lowering is always safe (Lang, IEEE TSE 25(3),
+    1999). Raising is checked. Raises what `change_claim` does: then nothing has changed.
+    """
+    return put_claim(process, claim, stage).processes[process]
+
+
+def put_claim(process: int, maximum: Mapping[str, int], stage: str | None = None) -> Bank:
     """`change_claim` within the caller's bank transaction; returns the bank as it was written."""
     with locked_bank(pool_of(process), process) as bank:
         changed = bank.processes[process]
@@ -99,8 +114,9 @@ def put_claim(process: int, maximum: Mapping[str, int]) -> Bank:
         changed.max_claim = list(claim)
         if not banker.fits(claim, old):
             _check_safe(bank, bank.available, ClaimWouldBeUnsafe)
-        changed.save(update_fields=["max_claim"])
-        bank.log(EventKind.CLAIM_CHANGED, changed, amounts=claim)
+        changed.stage = changed.stage if stage is None else stage
+        changed.save(update_fields=["max_claim", "stage"])
+        bank.log(EventKind.CLAIM_CHANGED, changed, amounts=claim, reason=f"Stage: {stage}." if stage else "")
         pump(bank)
     return bank
 
@@ -131,6 +147,21 @@ def put_capacity(pool: int, capacity: Mapping[str, int]) -> Bank:
         bank.log(EventKind.CAPACITY_SET, amounts=new, before=before)
         pump(bank)
     return bank
+
+
+@bank_transaction
+def set_reserved(*, pool: int, units: Mapping[str, int]) -> Pool:
+    """Leave the last units of the classes named to urgent starts, and serve those who wait if it is less than before.
+
+    Whoever holds something is never bound by it. Raises UnknownPool, UnknownResource, BadAmount.
+    """
+    with locked_bank(pool) as bank:
+        named = bank.vector(units)
+        bank.pool.reserved = [named[j] if key in units else bank.pool.reserved[j] for j, key in enumerate(bank.keys)]
+        bank.pool.save(update_fields=["reserved"])
+        bank.log(EventKind.RESERVED_SET, amounts=tuple(bank.pool.reserved))
+        pump(bank)
+        return bank.pool
 
 
 def _check_claim_fits(bank: Bank, claim: Vector) -> None:

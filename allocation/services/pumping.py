@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
-
 from allocation.banker import Verdict
-from allocation.fields import ClockTimestamp
-from allocation.models import OutboxKind, Request, RequestState
+from allocation.models import OutboxKind
 from allocation.services.bank import Bank, locked_bank
 from allocation.services.transaction import bank_transaction
+from allocation.services.turns import asker_of, in_turn, settle_turn
 
 GRANTS_PER_TRANSACTION = 256
 
 
 def pump(bank: Bank) -> int:
-    """Grant what can be granted, the oldest first, and return how many were; what is left over is asked for by a message.
+    """Grant what can be granted, in turn, and return how many were; what is left over is asked for by a message.
 
-    One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe before it.
+    One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe before it. Whoever
+    holds nothing passes the first that could not be served only as often as the pool's bypass limit allows.
     """
-    granted = 0
-    in_time = Q(deadline=None) | Q(deadline__gt=ClockTimestamp())
-    waiting = Request.objects.filter(in_time, pool=bank.pool, state=RequestState.WAITING).order_by("seq").select_related("process")
-    for request in waiting:
+    granted, first = 0, None
+    for request in in_turn(bank.pool):
         process = bank.processes.setdefault(request.process_id, request.process)
-        decision = bank.verdict_on(process, tuple(request.amounts))
-        if decision.verdict is not Verdict.GRANT:
+        asker = asker_of(process, tuple(request.amounts))
+        decision = bank.verdict_on(process, asker.amounts)
+        if settle_turn(bank, asker, decision, first) is not Verdict.GRANT:
+            first = first or request
             continue
         if granted == GRANTS_PER_TRANSACTION:
             bank.post(OutboxKind.PUMP)
             break
         bank.grant(request, decision)
         granted += 1
+        if first:
+            first.bypassed += 1
     return granted
 
 

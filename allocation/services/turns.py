@@ -1,0 +1,50 @@
+"""Turns in the rows: who waits ahead of whom, and how often each was passed. The rules are in `allocation.fairness`."""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+
+from allocation import fairness
+from allocation.banker import Decision, Vector, Verdict
+from allocation.fairness import AnyVerdict, Asker, QueueVerdict, Rules
+from allocation.fields import ClockTimestamp
+from allocation.models import Pool, Process, Request, RequestState
+from allocation.reasons import Ahead, explain_queue
+from allocation.services.bank import Bank
+from allocation.wording import Measure
+
+IN_TIME = Q(deadline=None) | Q(deadline__gt=ClockTimestamp())
+
+
+def in_turn(pool: Pool) -> QuerySet[Request]:
+    """The requests that wait in a pool, the first in turn first; without those whose deadline has passed."""
+    waiting = Request.objects.filter(IN_TIME, pool=pool, state=RequestState.WAITING)
+    return waiting.order_by("turn", "seq").select_related("process")
+
+
+def asker_of(process: Process, amounts: Vector) -> Asker:
+    return Asker(amounts, any(process.allocated), process.priority)
+
+
+def rules_of(pool: Pool) -> Rules:
+    return Rules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
+
+
+def first_ahead(bank: Bank, asker: Asker) -> Request | None:
+    """The first in turn, if its turn is before that of somebody who asks now."""
+    return in_turn(bank.pool).filter(turn__lte=ClockTimestamp() - asker.lift).first()
+
+
+def settle_turn(bank: Bank, asker: Asker, decision: Decision, ahead: Request | None) -> AnyVerdict:
+    """The decision's verdict, unless it is a grant that fairness does not allow yet."""
+    if decision.verdict is not Verdict.GRANT:
+        return decision.verdict
+    passed = ahead.bypassed if ahead else None
+    return fairness.refusal(rules_of(bank.pool), asker, bank.available, passed=passed) or Verdict.GRANT
+
+
+def queue_reason(bank: Bank, asker: Asker, verdict: QueueVerdict, ahead: Request | None) -> str:
+    """Say in a sentence whose turn it is, or what is kept back."""
+    first = Ahead(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
+    measures = tuple(Measure(key, unit) for key, unit in bank.units.items())
+    return explain_queue(verdict, rules_of(bank.pool), asker, measures, first).reason

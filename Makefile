@@ -39,6 +39,13 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 2 $(ARGS)
 
+bench: setup ## measure decisions and simulate the queue, on this machine; some minutes
+	@$(BIN)/python -m benchmarks.allocation.core
+	@$(BIN)/python -m benchmarks.allocation.simulation
+
+drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
+	@DRILL=1 $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -m drill $(ARGS)
+
 lint: setup ## format, lint, types, import contracts, migrations, deployment check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -57,4 +64,4 @@ lock: setup ## renew the pinned requirements from the *.in files, for every Pyth
 screenshots: setup browser ## renew the pictures in docs/screenshots
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -q tests/browser/screenshots.py
 
-.PHONY: help setup run password browser test lint check lock screenshots
+.PHONY: help setup run password browser test bench drill lint check lock screenshots

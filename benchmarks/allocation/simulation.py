@@ -173,10 +173,15 @@ def main(seeds: int) -> None:
         for policy in POLICIES:
             done = runs(policy, load, seeds)
             free = [run for run in done if not run.stuck]
-            spans = f"{mean(run.makespan for run in free):10.1f}" if free else f"{'-':>10}"
-            most = max((run.most_bypassed for run in free), default=0)
-            wait = max((max(run.waits) for run in free), default=0)
-            print(f"{name:18}{policy:16}{len(done) - len(free):11}{spans}{most:12}{wait:10.1f}", flush=True)
+            print(f"{name:18}{policy:16}{len(done) - len(free):11}{_figures(free)}", flush=True)
+
+
+def _figures(free: list[Run]) -> str:
+    """Of the runs that did not get stuck, if any."""
+    if not free:
+        return f"{'-':>10}{'-':>12}{'-':>10}"
+    span, wait = mean(run.makespan for run in free), max(max(run.waits) for run in free)
+    return f"{span:10.1f}{max(run.most_bypassed for run in free):12}{wait:10.1f}"
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ def bank_view(pool_id: int) -> BankView:
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
     reserved = tuple(process for process in processes if process.kept_until)
     idle, held_off = _part(pool, reserved, [process for process in processes if not any(process.allocation)])
+    far = {process.id for process in held_off}
+    first = next((request for request in requests if request.process_id not in far), None)
     return BankView(
         id=pool.pk,
         name=pool.name,
@@ -49,7 +51,7 @@ def bank_view(pool_id: int) -> BankView:
         is_safe=not stuck,
         safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
-        waiting=tuple(_wait_row(pool, classes, processes, requests, i) for i in range(len(requests))),
+        waiting=tuple(_wait_row(pool, classes, processes, request, i, first) for i, request in enumerate(requests, start=1)),
         reserved=reserved,
         held_off=tuple(held_off),
     )
@@ -143,8 +145,9 @@ def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[Resourc
     return tuple(ResourceRow(one.key, one.unit, one.sentence, pool.capacity[one.ordinal], pool.available[one.ordinal]) for one in classes)
 
 
-def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[ProcessRow], requests: Sequence[Request], i: int) -> WaitRow:
-    request = requests[i]
+def _wait_row(
+    pool: Pool, classes: list[ResourceClass], processes: Sequence[ProcessRow], request: Request, position: int, first: Request | None
+) -> WaitRow:
     asker = next(process for process in processes if process.id == request.process_id)
     rows = [process for process in processes if process is asker or (any(process.allocation) and process.kept_until is None)]
     measures = tuple(Measure(one.key, one.unit) for one in classes)
@@ -153,7 +156,7 @@ def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[Proc
     verdict = _verdict(pool, state, rows.index(asker), amounts).verdict
     why = explain(state, parties, rows.index(asker), amounts, verdict)
     if verdict is Verdict.GRANT:
-        why = _queued(pool, measures, request, requests[0]) or why
+        why = _queued(pool, measures, request, first) or why
     return WaitRow(
         request=request.pk,
         process=asker.id,
@@ -168,17 +171,18 @@ def _wait_row(pool: Pool, classes: list[ResourceClass], processes: Sequence[Proc
         what_ends_it=why.what_ends_it,
         since=request.created_at,
         deadline=request.deadline,
-        position=i + 1,
+        position=position,
         bypassed=request.bypassed,
     )
 
 
-def _queued(pool: Pool, measures: Sequence[Measure], request: Request, first: Request) -> Explanation | None:
+def _queued(pool: Pool, measures: Sequence[Measure], request: Request, first: Request | None) -> Explanation | None:
     """Why fairness keeps back a request that is free and safe, if it does."""
     asker = Asker(tuple(request.amounts), any(request.process.allocated), request.process.priority)
     rules = Rules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
-    refused = refusal(rules, asker, tuple(pool.available), passed=None if first == request else first.bypassed)
-    ahead = Ahead(first.process.label, first.created_at, first.bypassed)
+    is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)
+    ahead = Ahead(first.process.label, first.created_at, first.bypassed) if first and is_behind else None
+    refused = refusal(rules, asker, tuple(pool.available), passed=ahead.passed if ahead else None)
     return explain_queue(refused, rules, asker, measures, ahead) if refused else None
 
 

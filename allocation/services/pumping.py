@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from allocation import banker
 from allocation.banker import Verdict
 from allocation.models import OutboxKind
 from allocation.services.bank import Bank, locked_bank
 from allocation.services.transaction import bank_transaction
-from allocation.services.turns import asker_of, in_turn, settle_turn
+from allocation.services.turns import asker_of, in_turn, reach_of, settle_turn
 
 GRANTS_PER_TRANSACTION = 256
 
@@ -17,13 +18,13 @@ def pump(bank: Bank) -> int:
     One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe before it. Whoever
     holds nothing passes the first that could not be served only as often as the pool's bypass limit allows.
     """
-    granted, first = 0, None
+    granted, first, reach = 0, None, reach_of(bank)
     for request in in_turn(bank.pool):
         process = bank.processes.setdefault(request.process_id, request.process)
         asker = asker_of(process, tuple(request.amounts))
         decision = bank.verdict_on(process, asker.amounts)
         if settle_turn(bank, asker, decision, first) is not Verdict.GRANT:
-            first = first or request
+            first = first or (request if banker.fits(tuple(process.max_claim), reach) else None)
             continue
         if granted == GRANTS_PER_TRANSACTION:
             bank.post(OutboxKind.PUMP)

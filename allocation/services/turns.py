@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from django.db.models import Q, QuerySet
+from functools import reduce
 
-from allocation import fairness
+from django.db.models import F, Q, QuerySet, Value
+
+from allocation import banker, fairness
 from allocation.banker import Decision, Vector, Verdict
 from allocation.fairness import AnyVerdict, Asker, QueueVerdict, Rules
-from allocation.fields import ClockTimestamp
+from allocation.fields import ClockTimestamp, Within
 from allocation.models import Pool, Process, Request, RequestState
 from allocation.reasons import Ahead, explain_queue
 from allocation.services.bank import Bank
@@ -31,8 +33,16 @@ def rules_of(pool: Pool) -> Rules:
 
 
 def first_ahead(bank: Bank, asker: Asker) -> Request | None:
-    """The first in turn, if its turn is before that of somebody who asks now."""
-    return in_turn(bank.pool).filter(turn__lte=ClockTimestamp() - asker.lift).first()
+    """The first in turn, if its turn is before that of somebody who asks now; without those whom reservations hold off."""
+    reach = Value(list(reach_of(bank)), output_field=Process._meta.get_field("max_claim"))
+    ahead = in_turn(bank.pool).filter(Within(F("process__max_claim"), reach), turn__lte=ClockTimestamp() - asker.lift)
+    return ahead.first()
+
+
+def reach_of(bank: Bank) -> Vector:
+    """What there is beside the reservations. Who claims more can't be served before one ends, so nobody waits behind it."""
+    kept = (tuple(process.allocated) for process in bank.processes.values() if process.kept_until is not None)
+    return reduce(banker.minus, kept, tuple(bank.pool.capacity))
 
 
 def settle_turn(bank: Bank, asker: Asker, decision: Decision, ahead: Request | None) -> AnyVerdict:

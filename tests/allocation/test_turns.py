@@ -13,7 +13,15 @@ from allocation.errors import BadPriority, ClaimNotWhole, RequestExceedsNeed
 from allocation.fairness import QueueVerdict
 from allocation.models import Event, EventKind, Pool, Request, RequestState
 from allocation.selectors import bank_view, outcome_of
-from allocation.services import cancel_request, enter_stage, finish_process, register_process, release_resources, set_reserved
+from allocation.services import (
+    cancel_request,
+    enter_stage,
+    finish_process,
+    keep_resources,
+    register_process,
+    release_resources,
+    set_reserved,
+)
 from tests.allocation.conftest import ask, available, held, units
 
 pytestmark = pytest.mark.django_db
@@ -63,6 +71,22 @@ def test_release_keeps_the_turn_too(crowd, make_process):
     assert (held(second), held(big)) == ((0,), (0,))
     finish_process(process=first.pk)
     assert held(big) == (4,)
+
+
+@pytest.mark.parametrize("freed", [False, True], ids=["asking now", "served by a release"])
+def test_nobody_waits_behind_one_whom_a_reservation_holds_off(crowd, make_process, freed):
+    """It could be a day until the reservation ends, and the first in turn fits."""
+    pool, holder, _, _ = crowd
+    Pool.objects.update(bypass_limit=0)
+    other = make_process(pool, "other", (2,))
+    if freed:
+        ask(other, (2,))
+    keep_resources(process=holder.pk, epoch=1, keep_seconds=60)
+
+    if not freed:
+        assert ask(other, (2,)).granted
+    assert held(other) == (2,)
+    assert bank_view(pool.pk).waiting[0].label == "big"
 
 
 def test_page_tells_the_same_as_the_answer(crowd, make_process, admin_client):

@@ -33,6 +33,8 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
     order, errors = read_order(fields)
     claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool()))
     errors |= claim_errors
+    if "name" not in errors and is_taken(str(fields["name"])):
+        errors = name_is_taken(str(fields["name"])) | errors
     if order:
         errors |= seed_errors(order)
     if errors or not order:
@@ -61,7 +63,16 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
     except IntegrityError as error:
         if "crawling_crawljob_name" not in str(error):
             raise
-        raise BadOrder({"name": f"there is a crawl named {order.name!r} already; choose another name"}) from error
+        raise BadOrder(name_is_taken(order.name)) from error
+
+
+def is_taken(name: str) -> bool:
+    """Whether a crawl has a name, which must be fit to be one. No promise: of two who take it at once the table decides."""
+    return CrawlJob.objects.filter(name=name.strip()).exists()
+
+
+def name_is_taken(name: str) -> dict[str, str]:
+    return {"name": f"there is a crawl named {name.strip()!r} already; choose another name"}
 
 
 def free_name(wanted: str) -> str:

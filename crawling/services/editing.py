@@ -15,6 +15,7 @@ from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.orders import read_order
 from crawling.services.cloning import order_of
+from crawling.services.creating import is_taken, name_is_taken
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
 EDITABLE = ("name", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds")
@@ -27,12 +28,14 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
         {**order_of(crawl), "seeds": crawl.seeds[:1], **{name: fields[name] for name in EDITABLE if name in fields}}
     )
     errors |= mistakes
+    if "name" in fields and "name" not in errors and (name := str(fields["name"])).strip() != crawl.name and is_taken(name):
+        errors |= name_is_taken(name)
     if errors or not order:
         raise BadOrder(errors)
     try:
         return _edit(crawl.pk, {name: getattr(order, name) for name in EDITABLE if name in fields}, by)
     except IntegrityError as error:
-        raise BadOrder({"name": f"there is a crawl named {order.name!r} already; choose another name"}) from error
+        raise BadOrder(name_is_taken(order.name)) from error
 
 
 @transaction.atomic

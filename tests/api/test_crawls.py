@@ -42,6 +42,16 @@ def test_each_mistake_is_told_as_everywhere_else(operator, fields, field, senten
     assert not CrawlJob.objects.exists()
 
 
+def test_a_taken_name_is_told_together_with_the_other_mistakes(operator):
+    operator("POST", "crawls", ORDER)
+    _, problem = operator("POST", "crawls", {**ORDER, "max_pages": 0})
+    assert set(problem["errors"]) == {"name", "max_pages"}
+
+    other = operator("POST", "crawls", {**ORDER, "name": "other"})[1]["id"]
+    _, problem = operator("PATCH", f"crawls/{other}", {"name": ORDER["name"], "max_depth": -1})
+    assert set(problem["errors"]) == {"name", "max_depth"}
+
+
 def test_the_command_line_says_the_same(operator, monkeypatch):
     monkeypatch.setattr("crawling.management.commands.crawl.require_worker", lambda: None)
     _, problem = operator("POST", "crawls", {"name": "x", "seeds": ["nonsense"], "max_pages": -3, "claim": {"gold": 1}})

@@ -74,6 +74,12 @@ def test_a_second_crawl_of_the_same_name_is_refused(order, refused):
     assert "there is a crawl named 'twin' already" in refused(name="twin")["name"]
 
 
+def test_a_taken_name_is_told_together_with_the_other_mistakes(order, refused):
+    create_crawl(order(SEED, name="twin"))
+
+    assert set(refused(name=" twin ", max_pages=0, seeds=["nonsense"])) == {"name", "max_pages", "seeds"}
+
+
 def test_a_real_site_is_not_crawled_before_we_say_who_we_are(refused, identified):
     identified.delete()
 
@@ -114,6 +120,14 @@ class TestCommandLine:
 
         assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {"seeds", "max_pages", "claim.gold"}
         assert not CrawlJob.objects.exists()
+
+    def test_a_taken_name_is_printed_with_the_other_mistakes(self, order):
+        create_crawl(order(SEED, name="twin"))
+
+        with pytest.raises(CommandError) as caught:
+            call_command("crawl", SEED, "--name", "twin", "--max-depth", "-1")
+
+        assert {line.strip().partition(":")[0] for line in str(caught.value).splitlines()[1:]} == {"name", "max_depth"}
 
     def test_an_order_file_with_an_unknown_field_is_refused(self, order, tmp_path):
         file = tmp_path / "order.json"

@@ -75,6 +75,15 @@ def test_empty_answers_mean_no_limit_and_a_name_from_the_first_host(send):
     assert CrawlJob.objects.filter(max_pages=None, delay_seconds=1).count() == 2
 
 
+def test_a_taken_name_is_told_together_with_the_other_mistakes(send):
+    send()
+
+    answer = send(max_pages="0")
+
+    assert "There is a crawl named 'Atlas' already" in complaint(answer, "name")
+    assert "Must be 1 or more" in complaint(answer, "max_pages")
+
+
 def test_save_and_start_starts(send):
     page = send(start="1")
 

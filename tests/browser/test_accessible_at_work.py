@@ -1,0 +1,78 @@
+"""The pages of crawls at work, and of what only a click brings about: as fit for every eye and hand as those that stand still."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from crawling.models import CrawlJob
+from crawling.services.creating import start_run
+from crawling.services.steering import pause
+from tests.browser.axe import violations
+from tests.browser.house import make_crawl, work_off
+from tests.browser.test_accessible import SCREENS, TOO_WIDE
+from tests.browser.test_steering import SOON
+
+#: from this page on the web waits for the test, so that what runs stays running
+HELD_AT = 40
+
+
+@pytest.fixture(params=SCREENS)
+def page(request, browse) -> Page:
+    return browse("operator", **SCREENS[request.param])
+
+
+@pytest.fixture
+def crawl(make_web, workers, user_of) -> CrawlJob:
+    """A crawl that is fetching, and has fetched pages and missed some."""
+    crawl = make_crawl("Library", make_web(hold_at=HELD_AT).url, by=user_of("operator"), batch_size=5)
+    start_run(crawl)
+    return crawl
+
+
+def is_fit(page: Page) -> None:
+    assert violations(page) == []
+    assert page.evaluate(TOO_WIDE) == 0
+
+
+def test_the_page_of_a_crawl_that_runs(page, crawl):
+    page.goto(f"/crawls/{crawl.pk}/")
+    expect(page.locator(".crawl-head .state")).to_have_text("running", timeout=SOON)
+    expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Page 3", timeout=SOON)
+    expect(page.get_by_role("region", name="Errors by cause")).to_contain_text("404 Not Found")
+
+    is_fit(page)
+
+
+def test_the_page_of_a_crawl_that_paused_and_keeps(page, make_web, workers):
+    crawl = make_crawl("Library", make_web().url, batch_size=5, delay_seconds=0.05)
+    start_run(crawl)
+    page.goto(f"/crawls/{crawl.pk}/")
+    expect(page.locator(".crawl-head .state")).to_have_text("running", timeout=SOON)
+    pause(crawl, keep_seconds=600)
+    expect(page.locator(".crawl-head .sentence")).to_contain_text("is reserved until", timeout=SOON)
+
+    is_fit(page)
+
+
+def test_the_page_of_a_crawl_with_errors_that_are_unfolded(page, make_web, make_site):
+    make_web()
+    site = make_site({"/": '<a href="/gone">gone</a><a href="/forbidden">no</a>', "/robots.txt": "User-agent: *\nDisallow: /forbidden"})
+    crawl = make_crawl("Library", f"{site.url}/")
+    work_off(start_run(crawl))
+    page.goto(f"/crawls/{crawl.pk}/")
+    for cause in page.locator(".causes summary").all():
+        cause.click()
+
+    expect(page.locator(".causes > li")).to_have_count(2)
+    is_fit(page)
+
+
+def test_what_the_first_urls_answer(page, make_web):
+    web = make_web()
+    page.goto("/crawls/new/")
+    page.get_by_label("Start at these addresses").fill(f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/")
+    page.get_by_role("button", name="Try the first 10 URLs").click()
+    expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("404", timeout=SOON)
+
+    is_fit(page)

@@ -11,7 +11,7 @@ from django.db.models import Case, CharField, Count, F, Func, OuterRef, Q, Query
 from django.db.models.functions import Coalesce
 
 from crawling.idling import Why, why_idle
-from crawling.models import CrawlJob, Run, RunCount
+from crawling.models import CrawlJob, HostQueue, Run, RunCount
 from crawling.models.jobs import WORKING_STATES
 from crawling.selectors import CrawlView, crawl_views
 
@@ -19,8 +19,8 @@ CRAWLS_PER_PAGE = 50
 LONGEST_SEARCH = 200
 #: as pages show them, in the order of a crawl's life; waiting is a run at work that the bank or another crawl keeps from a shift
 STATES = ("draft", "queued", "running", "waiting", "pausing", "paused", "stopping", "finished", "stopped", "failed")
-COUNTED = {"fetched": "fetched", "known": "discovered", "failed": "failed", "size": "bytes"}
-SORTS = ("name", "state", *COUNTED, "started", "made")
+COUNTED = {"fetched": "fetched", "known": "discovered", "failed": "failed", "excluded": "excluded", "size": "bytes"}
+SORTS = ("name", "state", *COUNTED, "queued", "started", "made")
 NEWEST_FIRST = "-made"
 
 
@@ -105,6 +105,9 @@ def _sort(crawls: QuerySet[Any], sort: str) -> Any:
     by: Any = {"name": F("name"), "state": F("shown"), "made": F("created_at")}.get(key)
     if key == "started":
         by = Subquery(Run.objects.filter(pk=OuterRef("latest")).values("started_at")[:1])
+    elif key == "queued":
+        queued = HostQueue.objects.filter(run=OuterRef("latest"), queued__gt=0).values("run").annotate(total=Sum("queued")).values("total")
+        by = Coalesce(Subquery(queued), Value(0))
     elif key in COUNTED:
         sums = RunCount.objects.filter(run=OuterRef("latest")).values("run").annotate(total=Sum(COUNTED[key])).values("total")
         by = Coalesce(Subquery(sums), Value(0))

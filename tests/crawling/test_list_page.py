@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, RunCount
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import pause, stop
 from tests.crawling.pages import browser, soup
@@ -87,6 +87,16 @@ def test_sorted_by_a_count_the_largest_comes_first(operator, make_site, crawl_to
         assert names(operator.get(reverse(LIST), {"sort": f"-{key}"})) == ["Two", "One", "None"]
         assert names(operator.get(reverse(LIST), {"sort": key})) == ["None", "One", "Two"]
     assert names(operator.get(reverse(LIST), {"sort": "-started"})) == ["One", "Two", "None"]
+
+
+def test_sorted_by_what_waits_or_was_left_out_the_largest_comes_first(operator, order):
+    for name, seeds, excluded in (("Many", 3, 1), ("Few", 1, 7)):
+        run = start_run(create_crawl(order(*(f"http://127.0.0.1:8900/{n}" for n in range(seeds)), name=name)))
+        RunCount.objects.filter(run=run).update(excluded=excluded)
+
+    assert names(operator.get(reverse(LIST), {"sort": "-queued"})) == ["Many", "Few"]
+    assert names(operator.get(reverse(LIST), {"sort": "queued"})) == ["Few", "Many"]
+    assert names(operator.get(reverse(LIST), {"sort": "-excluded"})) == ["Few", "Many"]
 
 
 def test_failures_stand_in_the_row(operator, make_site, crawl_to_the_end):

@@ -55,6 +55,11 @@ class CrawlView:
         return ((self.finished_at or timezone.now()) - self.started_at).total_seconds()
 
     @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is being fetched until somebody says so."""
+        return self.finished_at is not None or self.state in ("draft", "paused")
+
+    @property
     def pages_per_second(self) -> float | None:
         return self.counts.fetched / self.seconds if self.seconds else None
 

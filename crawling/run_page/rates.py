@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -50,9 +50,21 @@ def rates_of(run: Run) -> Rates:
     return Rates(minutes, None if run.state in ENDED_STATES else _now(run, minutes, until))
 
 
+def rates_now(started: Mapping[int, datetime]) -> dict[int, float | None]:
+    """Pages a second over the last minute or two, by run id, of runs that began at these moments. One query."""
+    now = timezone.now()
+    since = now.replace(second=0, microsecond=0) - MINUTE
+    rows = RunCount.objects.filter(run__in=started, minute__gte=since).values("run").annotate(pages=Sum("fetched"))
+    pages = {row["run"]: max(0, row["pages"]) for row in rows}
+    return {run: _rate(pages.get(run, 0), now - max(begun, since)) for run, begun in started.items()}
+
+
 def _now(run: Run, minutes: Sequence[tuple[datetime, int]], now: datetime) -> float | None:
     if run.started_at is None:
         return None
-    since = max(run.started_at, minutes[-1][0] - MINUTE)
-    seconds = (now - since).total_seconds()
-    return sum(pages for _, pages in minutes[-2:]) / seconds if seconds >= 1 else None
+    return _rate(sum(pages for _, pages in minutes[-2:]), now - max(run.started_at, minutes[-1][0] - MINUTE))
+
+
+def _rate(pages: int, time: timedelta) -> float | None:
+    """None: it is too early to say."""
+    return pages / time.total_seconds() if time.total_seconds() >= 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from django.contrib.auth.decorators import login_required, permission_required
@@ -12,6 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from crawling.listing import Listing, Wanted, list_crawls
 from crawling.models import CrawlJob
+from crawling.run_page.rates import rates_now
 from crawling.selectors import CrawlView
 from crawling.services.steering import possible
 from crawling.views.columns import Column, column
@@ -32,11 +34,13 @@ COLUMNS = (
 
 
 class Row(NamedTuple):
-    """A crawl in the list, and the buttons it has."""
+    """A crawl in the list, the buttons it has, and its pages a second: `is_now` while it is at work, on average otherwise."""
 
     crawl: CrawlJob
     view: CrawlView
     verbs: list[str]
+    rate: float | None
+    is_now: bool
 
 
 @require_safe
@@ -53,7 +57,14 @@ def crawls(request: HttpRequest) -> HttpResponse:
 
 
 def _rows(listing: Listing) -> list[Row]:
-    return [Row(crawl, view, possible(view.state)) for crawl, view in listing.crawls]
+    at_work = {crawl.latest: view.started_at for crawl, view in listing.crawls if view.started_at and not view.is_at_rest}  # type: ignore[attr-defined]  # annotated
+    now = rates_now(at_work)
+    return [_row(crawl, view, now) for crawl, view in listing.crawls]
+
+
+def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float | None]) -> Row:
+    run = crawl.latest  # type: ignore[attr-defined]  # annotated
+    return Row(crawl, view, possible(view.state), now.get(run, view.pages_per_second), run in now)
 
 
 def _columns(wanted: Wanted) -> list[Column]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
-from crawling.models import CrawlJob, RunCount
+from crawling.models import CrawlJob, Run, RunCount
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import pause, stop
 from tests.crawling.pages import browser, soup
@@ -97,6 +100,18 @@ def test_sorted_by_what_waits_or_was_left_out_the_largest_comes_first(operator, 
     assert names(operator.get(reverse(LIST), {"sort": "-queued"})) == ["Many", "Few"]
     assert names(operator.get(reverse(LIST), {"sort": "queued"})) == ["Few", "Many"]
     assert names(operator.get(reverse(LIST), {"sort": "-excluded"})) == ["Few", "Many"]
+
+
+def test_a_run_at_work_shows_how_fast_it_is_now_and_afterwards_how_fast_it_was(operator, order):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/", name="Busy")))
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(hours=1), state="running")
+    RunCount.objects.filter(run=run).update(minute=now - timedelta(minutes=30), fetched=7200)
+
+    assert soup(operator.get(reverse(LIST))).find("td", title="over the last minute or two").get_text() == "0.0now"
+
+    Run.objects.filter(pk=run.pk).update(state="stopped", finished_at=now)
+    assert soup(operator.get(reverse(LIST))).find("td", title="on average over its run").get_text() == "2.0average"
 
 
 def test_failures_stand_in_the_row(operator, make_site, crawl_to_the_end):

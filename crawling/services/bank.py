@@ -157,6 +157,8 @@ def paused_sentence(run: Run) -> str:
     """Say what has become of a paused run's holdings."""
     if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))["latest"]:
         return f"Paused by an operator; what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
+    if Process.objects.filter(run_process__run=run, holding=True).exists():
+        return f"Paused by an operator; what it holds is {'being given back' if run.keep_seconds is None else 'about to be reserved'}."
     if run.keep_seconds is not None:
         return "Paused by an operator; nothing is reserved: it held nothing, its shift was lost, or keeping was not safe (see its log)."
     return "Paused by an operator; everything it held is given back."

@@ -117,7 +117,10 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
 
 
 def go_on(process: RunProcess) -> None:
-    """After a shift: settle the run and, if there is work due, ask for the next shift."""
+    """After a shift has left the bank: settle the run, say what became of its units, and ask for the next shift if work is due."""
     run = settle_run(process.run_id)
+    if run.state == RunState.PAUSED:
+        # It may have been settled before its units were back.
+        Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
     if run.state in WORKING_STATES:
         ask_for_shift(process)

@@ -92,6 +92,18 @@ def test_a_shift_that_is_paused_without_keeping_gives_everything_back(pausing_si
     assert not bank_process(run).holding
 
 
+def test_units_are_said_to_be_given_back_only_once_they_are(make_site, order_of):
+    run = start_run(create_crawl(order_of(make_site({"/": "home"}))))
+
+    assert steering.pause(run.crawl).reason == "Paused by an operator; what it holds is being given back."
+    assert bank_process(run).holding
+    work_once()
+
+    run.refresh_from_db()
+    assert (run.state, run.reason) == ("paused", "Paused by an operator; everything it held is given back.")
+    assert not bank_process(run).holding
+
+
 def test_a_run_that_paused_before_its_shift_began_says_so_too(kept):
     assert (kept.state, kept.reason) == ("paused", reserved_sentence(kept))
 

@@ -22,6 +22,8 @@ MIB = 1024 * 1024
 MAX_FILE_BYTES = MIB
 #: an order's field -> the form's, where they differ: people think in other units than programs
 FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes"}
+#: limits that the order has in another unit, with a number that they may be
+EXAMPLES = {"max_megabytes": "500", "max_minutes": "90"}
 AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size")
 CLAIM = "claim_"
 SCOPES = (
@@ -123,8 +125,15 @@ class CrawlForm(forms.Form):
         """Put each of an order's mistakes beside the field that it is about; lines of a file go into the box, where they can be mended."""
         for key, message in errors.items():
             field = _form_field(key)
-            self.add_error(field if field in self.fields else None, capfirst(message))
+            self.add_error(field if field in self.fields else None, self._no_number(field) or capfirst(message))
         self.keep_lines()
+
+    def _no_number(self, field: str) -> str:
+        """What to say of a limit in the form's own unit that is no number; the order would speak of its own unit. Empty: it is one."""
+        example = EXAMPLES.get(field)
+        if example is None or isinstance(_scaled(self.cleaned_data.get(field, ""), 1), int):
+            return ""
+        return f"{self.fields[field].label} must be a number, like {example}; leave the field empty for no limit."
 
     def in_words(self, errors: Mapping[str, str]) -> dict[str, str]:
         """An order's mistakes by the form's own words for the fields."""

@@ -1,0 +1,29 @@
+"""Who is truly deadlocked, and not just slow. Pure: numbers in, names out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+from allocation.banker import Vector, fits, plus
+
+P = TypeVar("P", bound=Hashable)
+
+
+def deadlocked(available: Vector, allocation: Mapping[P, Vector], waiting: Mapping[P, Vector]) -> frozenset[P]:
+    """Return the waiters whose requests cannot be met even when all who can finish have given everything back.
+
+    `allocation` is what each holds; `waiting` what is asked for by those who wait. Who does not wait is at work and will
+    finish; a waiter that could be served is taken to finish after that. (Coffman, Elphick and Shoshani, 1971, section 4.)
+    """
+    nothing = (0,) * len(available)
+    work = available
+    for process, held in allocation.items():
+        if process not in waiting:
+            work = plus(work, held)
+    stuck = dict(waiting)
+    while served := [process for process, wanted in stuck.items() if fits(wanted, work)]:
+        for process in served:
+            work = plus(work, allocation.get(process, nothing))
+            del stuck[process]
+    return frozenset(stuck)

@@ -5,6 +5,7 @@ from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
+from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 
 __all__ = [
     "AllowedNetwork",
@@ -22,6 +23,11 @@ __all__ = [
     "RunState",
     "RunStatusCount",
     "Shift",
+    "Trial",
+    "TrialOutcome",
+    "TrialPolicy",
+    "TrialRequest",
+    "TrialState",
     "Url",
     "UrlState",
 ]

@@ -1,0 +1,85 @@
+"""Trials of the experiment (SEEDS P4, P5) and what became of each of their requests. Written by `crawling.experiment.store` only."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.urls import reverse
+
+
+class TrialPolicy(models.TextChoices):
+    """How the bank of a trial decides. all_at_once is a naive bank of which each request asks its whole claim in one step."""
+
+    NAIVE = "naive", "plain requests"
+    BANKER = "banker", "Banker's algorithm"
+    ALL_AT_ONCE = "all_at_once", "all at once"
+
+
+class TrialState(models.TextChoices):
+    """Broken off: it was stopped, or its operating-system process died; then nothing more comes."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    BROKEN_OFF = "broken_off", "broken off"
+
+
+class Trial(models.Model):
+    """One trial: the same requests under each of its policies, one policy after the other, each with a pool of its own."""
+
+    requests = models.PositiveIntegerField()
+    bound_seconds = models.FloatField(help_text="a request that has waited longer in all is locked")
+    seed = models.PositiveBigIntegerField(help_text="the same seed makes the same requests")
+    policies = ArrayField(models.CharField(max_length=20, choices=TrialPolicy))
+    state = models.CharField(max_length=20, choices=TrialState, default=TrialState.QUEUED)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    seen_at = models.DateTimeField(null=True, help_text="the last sign of life of whoever runs it")
+    finished_at = models.DateTimeField(null=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"trial {self.pk}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("trials:trial", args=[self.pk])
+
+    def pool_name(self, policy: str) -> str:
+        """The name of the pool that one of its policies has to itself."""
+        return f"trial {self.pk}: {policy}"
+
+
+class TrialOutcome(models.TextChoices):
+    """What became of one try. Only `locked` is a matter of waiting; breaches and crashes are classed apart."""
+
+    COMPLETED = "completed", "Completed"
+    LOCKED = "locked", "Locked"
+    BREACH = "breach", "Breach of claim"
+    CRASHED = "crashed", "Crashed"
+
+
+class TrialRequest(models.Model):
+    """One try at one request. A locked request is tried again after the others: then it has a row for each try."""
+
+    trial = models.ForeignKey(Trial, models.CASCADE, related_name="tries", db_index=False)
+    policy = models.CharField(max_length=20, choices=TrialPolicy)
+    number = models.PositiveIntegerField()
+    attempt = models.PositiveIntegerField(help_text="1 for the first try")
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+    waited_seconds = models.FloatField(help_text="from asking to having, all its steps added up")
+    outcome = models.CharField(max_length=20, choices=TrialOutcome)
+    deadlocked = models.BooleanField(help_text="when the bound was passed, nobody who could finish could have helped it")
+    pages = models.PositiveIntegerField(help_text="pages it fetched while it held units")
+    detail = models.TextField(blank=True, help_text="what went wrong, where it is no matter of waiting")
+
+    class Meta:
+        ordering = ["policy", "attempt", "number"]
+        constraints = [models.UniqueConstraint(fields=["trial", "policy", "number", "attempt"], name="one_row_per_try")]
+
+    def __str__(self) -> str:
+        return f"{TrialOutcome(self.outcome).label}:Request{self.number}"

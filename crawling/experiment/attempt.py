@@ -1,0 +1,144 @@
+"""One try at one request: take units piece by piece, fetch pages while holding them, give everything back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from django.db import DatabaseError
+from django.utils import timezone
+
+from allocation.banker import Vector
+from allocation.errors import AllocationError, ClaimExceedsCapacity, RequestExceedsNeed
+from allocation.models import RequestState
+from allocation.selectors import outcome_of
+from allocation.services import Outcome, RequestKind, cancel_request, finish_process, register_process, request_resources, take_lease
+from crawling.experiment.store import Tried
+from crawling.experiment.workload import CLASSES, Job
+from crawling.fetchers.dial import PinnedSession
+from crawling.models import TrialOutcome
+
+if TYPE_CHECKING:
+    from crawling.experiment.leg import Leg
+
+#: what a process of a trial is known by in the bank; the keeper makes no shift of it
+TRIAL_REF = "trial/"
+#: a waiter looks for itself so often, should nobody wake it
+LOOK_SECONDS = 1.0
+
+
+class OverBound(Exception):
+    """The request has waited longer than the bound allows."""
+
+    def __init__(self, *, deadlocked: bool) -> None:
+        super().__init__(self.__doc__)
+        self.deadlocked = deadlocked
+
+
+class Stopped(Exception):
+    """The trial is being broken off."""
+
+
+class Lost(Exception):
+    """A page could not be had, or the units were taken away."""
+
+
+class Attempt:
+    """One thread's; `leg` is what it shares with the others."""
+
+    def __init__(self, leg: Leg, session: PinnedSession, job: Job, number: int) -> None:
+        self._leg, self._session, self._job, self._number = leg, session, job, number
+        self._process: int | None = None
+        self._epoch: int | None = None
+        self._waited = 0.0
+        self._pages = 0
+
+    def run(self) -> Tried:
+        """Try, and tell what became of it. Raises Stopped; whatever happens, nothing stays held."""
+        started_at = timezone.now()
+        outcome, deadlocked, detail = TrialOutcome.COMPLETED, False, ""
+        try:
+            self._work()
+        except OverBound as over:
+            outcome, deadlocked = TrialOutcome.LOCKED, over.deadlocked
+        except (RequestExceedsNeed, ClaimExceedsCapacity) as error:
+            outcome, detail = TrialOutcome.BREACH, str(error)
+        except (Lost, AllocationError, DatabaseError) as error:
+            outcome, detail = TrialOutcome.CRASHED, str(error)
+        finally:
+            self._leave()
+        return Tried(
+            self._job.number, self._number, started_at, timezone.now(), self._waited, outcome, deadlocked, pages=self._pages, detail=detail
+        )
+
+    def _work(self) -> None:
+        label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
+        reference = f"{TRIAL_REF}{self._leg.trial.pk}"
+        self._process = register_process(pool=self._leg.pool.pk, label=label, run_ref=reference, maximum=by_key(self._job.claim)).pk
+        for step in self._job.steps:
+            self._take(step.amounts)
+            for page in step.pages:
+                self._leg.fetch(self._session, page)
+                self._pages += 1
+
+    def _take(self, amounts: Vector) -> None:
+        """Ask, and wait until it is there. Raises OverBound."""
+        assert self._process is not None
+        asked_at, request_id = time.monotonic(), uuid4()
+        try:
+            with self._leg.waits.expecting(request_id) as served:
+                outcome = request_resources(
+                    process=self._process,
+                    amounts=by_key(amounts),
+                    request_id=request_id,
+                    kind=RequestKind.STAGE if self._epoch else RequestKind.START,
+                    epoch=self._epoch,
+                    # should this program be killed, the reaper ends the wait
+                    deadline_seconds=self._leg.trial.bound_seconds + 60,
+                )
+                while not outcome.granted:
+                    left = self._leg.trial.bound_seconds - self._waited - (time.monotonic() - asked_at)
+                    outcome = self._wait(request_id, served, left) if left > 0 else self._give_up(request_id)
+        finally:
+            self._waited += time.monotonic() - asked_at
+        self._begin(outcome)
+
+    def _wait(self, request_id: UUID, served: threading.Event, left: float) -> Outcome:
+        served.wait(min(left, LOOK_SECONDS))
+        if self._leg.stopping.is_set():
+            raise Stopped
+        outcome = outcome_of(request_id)
+        if outcome is None or outcome.state not in (RequestState.WAITING, RequestState.GRANTED):
+            raise Lost(f"The request was {outcome.state if outcome else 'rejected'} by the bank.")
+        return outcome
+
+    def _give_up(self, request_id: UUID) -> Outcome:
+        """Raise OverBound, with what the bank's rows say at this moment, unless a grant came first."""
+        deadlocked = self._process in self._leg.deadlocked_now()
+        outcome = cancel_request(request_id=request_id)
+        if not outcome.granted:
+            raise OverBound(deadlocked=deadlocked)
+        return outcome
+
+    def _begin(self, outcome: Outcome) -> None:
+        if self._epoch is None:
+            assert self._process is not None
+            assert outcome.epoch is not None
+            if not take_lease(process=self._process, epoch=outcome.epoch, worker=f"trial {self._leg.trial.pk}"):
+                raise Lost("The lease of its units was over before it began.")
+            self._epoch = outcome.epoch
+            self._leg.leases[self._process] = outcome.epoch
+
+    def _leave(self) -> None:
+        """Give everything back, and wake whom that served. Should the bank be out of reach, the lease runs out."""
+        if self._process is not None:
+            self._leg.leases.pop(self._process, None)
+            finish_process(process=self._process)
+            self._leg.waits.wake()
+
+
+def by_key(amounts: Vector) -> Mapping[str, int]:
+    return {key: units for (key, _, _), units in zip(CLASSES, amounts, strict=True) if units}

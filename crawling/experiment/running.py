@@ -1,0 +1,27 @@
+"""Run a trial from its first policy to its last."""
+
+from __future__ import annotations
+
+from crawling.experiment import store
+from crawling.experiment.leg import Leg
+from crawling.experiment.web import serve_web
+from crawling.experiment.workload import Workload, make_workload
+from crawling.models import Trial, TrialState
+
+
+def run_trial(trial: Trial, workload: Workload | None = None) -> bool:
+    """Run a trial that is queued, with its own workload unless another is given; False if somebody else has it.
+
+    However this ends, the trial is marked finished or broken off, and nothing stays held.
+    """
+    if not store.begin(trial):
+        return False
+    workload = workload or make_workload(requests=trial.requests, seed=trial.seed)
+    try:
+        with serve_web() as web:
+            for policy in trial.policies:
+                Leg(trial, policy, workload, web).run()
+        store.finish(trial)
+    finally:
+        store.break_off(trial)
+    return trial.state == TrialState.FINISHED

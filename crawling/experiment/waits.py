@@ -1,0 +1,45 @@
+"""Wakes the threads of a trial whose requests were granted by somebody else's release."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from allocation.models import Request, RequestState
+
+
+class Waits:
+    """Each thread leaves word before it asks; whoever has released units looks which of them were served."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._expected: dict[UUID, threading.Event] = {}
+
+    @contextmanager
+    def expecting(self, request_id: UUID) -> Iterator[threading.Event]:
+        """Yield an event that is set once the request waits no more."""
+        served = threading.Event()
+        with self._lock:
+            self._expected[request_id] = served
+        try:
+            yield served
+        finally:
+            with self._lock:
+                del self._expected[request_id]
+
+    def wake(self) -> None:
+        """Wake whoever waits no more: one query for all."""
+        with self._lock:
+            expected = dict(self._expected)
+        if not expected:
+            return
+        for served in Request.objects.filter(pk__in=expected).exclude(state=RequestState.WAITING).values_list("pk", flat=True):
+            expected[served].set()
+
+    def wake_all(self) -> None:
+        """Let everybody look for themselves."""
+        with self._lock:
+            for served in self._expected.values():
+                served.set()

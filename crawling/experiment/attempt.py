@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 TRIAL_REF = "trial/"
 #: a waiter looks for itself so often, should nobody wake it
 LOOK_SECONDS = 1.0
+#: a wait ends at the bound by itself; should this program be killed, the bank ends it soon after, and serves nobody who is dead
+GRACE_SECONDS = 5.0
 
 
 class OverBound(Exception):
@@ -96,8 +98,7 @@ class Attempt:
                     request_id=request_id,
                     kind=RequestKind.STAGE if self._epoch else RequestKind.START,
                     epoch=self._epoch,
-                    # should this program be killed, the reaper ends the wait
-                    deadline_seconds=self._leg.trial.bound_seconds + 60,
+                    deadline_seconds=self._leg.trial.bound_seconds + GRACE_SECONDS,
                 )
                 while not outcome.granted:
                     left = self._leg.trial.bound_seconds - self._waited - (time.monotonic() - asked_at)

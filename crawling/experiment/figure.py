@@ -1,0 +1,84 @@
+"""Figure 3: waiting time against time, each policy a line, laid out for an SVG. Pure: numbers in, places out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 860.0, 300.0
+LEFT, RIGHT, TOP, BOTTOM = 48.0, 12.0, 12.0, 40.0
+#: about as many marks as an axis has
+MARKS = 6
+STEPS = (1, 2, 5, 10, 20)  # the last one for rounding errors
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A number on an axis, and where."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One request: where it stands, and whether it was over the bound."""
+
+    x: float
+    y: float
+    is_over: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One policy. `index` counts from 0 and tells the lines apart; `points` is what a polyline wants."""
+
+    name: str
+    index: int
+    dots: tuple[Dot, ...]
+
+    @property
+    def points(self) -> str:
+        return " ".join(f"{dot.x:.1f},{dot.y:.1f}" for dot in self.dots)
+
+
+@dataclass(frozen=True)
+class Figure:
+    lines: tuple[Line, ...]
+    across: tuple[Mark, ...]
+    up: tuple[Mark, ...]
+    bound_at: float
+    width: float = WIDTH
+    height: float = HEIGHT
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+    top: float = TOP
+    foot: float = HEIGHT - BOTTOM
+
+
+def draw(series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_seconds: float) -> Figure:
+    """Lay out, for each policy by name, its (seconds since its start, seconds waited, over the bound) in order of time."""
+    longest = max((at for points in series.values() for at, _, _ in points), default=0.0) or 1.0
+    highest = max(bound_seconds, *(waited for points in series.values() for _, waited, _ in points), 0.0) * 1.05
+
+    def x(seconds: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * seconds / longest
+
+    def y(seconds: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / highest
+
+    lines = tuple(
+        Line(name, index, tuple(Dot(x(at), y(waited), over) for at, waited, over in sorted(points)))
+        for index, (name, points) in enumerate(series.items())
+    )
+    across = tuple(Mark(x(at), f"{at:g}") for at in _round_numbers(longest))
+    up = tuple(Mark(y(at), f"{at:g}") for at in _round_numbers(highest))
+    return Figure(lines, across, up, y(bound_seconds))
+
+
+def _round_numbers(most: float) -> list[float]:
+    """Round numbers from 0 up to at most `most`, evenly spread."""
+    size = 10.0 ** math.floor(math.log10(most / MARKS))
+    step = next(size * one for one in STEPS if most <= MARKS * size * one)
+    return [round(step * i, 9) for i in range(int(most / step) + 1)]

@@ -9,6 +9,7 @@ from crawling.api.crawls import crawls
 from crawling.api.findings import findings
 from crawling.api.history import history
 from crawling.api.steering import steering
+from crawling.api.trials import trials
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.openapi import DescribedAPI
@@ -36,4 +37,5 @@ api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])
 api.add_router("/dns", dns, tags=["DNS cache"])
+api.add_router("/trials", trials, tags=["trials"])
 add_error_handlers(api)

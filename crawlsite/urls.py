@@ -12,6 +12,7 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="crawling:crawls"), name="home"),
     path("crawls/", include("crawling.urls")),
     path("bank/", include("allocation.urls")),
+    path("trials/", include("crawling.trial_urls")),
     path("api/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),

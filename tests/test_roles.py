@@ -15,7 +15,8 @@ from django.utils.regex_helper import normalize
 
 from allocation.models import Pool
 from allocation.services import create_pool
-from crawling.models import AllowedNetwork, CrawlJob
+from crawling.experiment.store import make_trial
+from crawling.models import AllowedNetwork, CrawlJob, Trial
 from crawling.services.creating import create_crawl, start_run
 from crawlsite.roles import ROLES, make_roles
 from tests.crawling.conftest import CLASSES
@@ -51,6 +52,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "bank/": {"GET": VIEWER},
     "bank/what-if/": {"GET": VIEWER, "POST": VIEWER},
     "bank/<int:pool>/": {"GET": VIEWER},
+    "trials/": {"GET": VIEWER, "POST": OPERATOR},
+    "trials/<int:pk>/": {"GET": VIEWER},
     "api/": {"GET": NOBODY},  # nothing is there; ninja answers so
     "api/openapi.json": dict.fromkeys(METHODS, VIEWER),
     "api/docs": dict.fromkeys(METHODS, VIEWER),
@@ -75,6 +78,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/banker/check": {"POST": VIEWER},
     "api/dns": {"GET": VIEWER},
     "api/dns/<name>": {"GET": VIEWER, "DELETE": ADMINISTRATOR},
+    "api/trials": {"GET": VIEWER, "POST": OPERATOR},
+    "api/trials/<trial_id>": {"GET": VIEWER},
     "admin/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/capacity/": dict.fromkeys(METHODS, ADMINISTRATOR),
 }
@@ -84,6 +89,7 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
+    "POST trials/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
     "POST api/banker/check": {"available": [1], "maximum": [[1]], "allocation": [[0]]},
 }
 #: where nothing is found even by those who may look
@@ -114,6 +120,7 @@ def crawl(db) -> CrawlJob:
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     crawl = create_crawl({"name": "a crawl", "seeds": ["http://127.0.0.1:8900/"]})
     start_run(crawl)
+    make_trial(requests=10, bound_seconds=1, seed=1, policies=["naive"])
     return crawl
 
 
@@ -132,12 +139,12 @@ def clients(crawl) -> dict[Role, Client]:
 @pytest.fixture
 def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
-    pool = Pool.objects.get()
-    values = {"pool": pool.pk, "pool_id": pool.pk, "verb": "pause", "name": "nobody.example"}
+    pool, trial = Pool.objects.get(), Trial.objects.get()
+    values = {"pool": pool.pk, "pool_id": pool.pk, "trial_id": trial.pk, "verb": "pause", "name": "nobody.example"}
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
-        pk = pool.pk if "/pool/" in route else crawl.pk
+        pk = pool.pk if "/pool/" in route else trial.pk if route.startswith("trials/") else crawl.pk
         path = PATHS[route] % {name: values.get(name, pk) for name in names}
         is_json = route.startswith("api/") and method != "GET"
         body = {"data": BODIES.get(f"{method} {route}", {})} | ({"content_type": "application/json"} if is_json else {})

@@ -1,0 +1,11 @@
+"""The trials pages."""
+
+from django.urls import path
+
+from crawling.views import trials
+
+app_name = "trials"
+urlpatterns = [
+    path("", trials.trials, name="trials"),
+    path("<int:pk>/", trials.trial, name="trial"),
+]

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
 from crawling.experiment import store
 from crawling.experiment.leg import Leg
 from crawling.experiment.web import serve_web
 from crawling.experiment.workload import Workload, make_workload
 from crawling.models import Trial, TrialState
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does: the trial is broken off in order, and gives back what it holds."""
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def run_trial(trial: Trial, workload: Workload | None = None) -> bool:

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from crawling.errors import CrawlError
 from crawling.experiment import store
-from crawling.experiment.running import run_trial
+from crawling.experiment.running import interrupted_by_sigterm, run_trial
 from crawling.models import Trial, TrialPolicy
 
 QUEUE = "chores"
@@ -50,4 +50,8 @@ def run_queued(trial_id: int) -> str:
     """What RQ runs. Harmless when run twice: only the first takes the trial up."""
     connections.close_all()  # a connection from before the fork belongs to the parent
     trial = Trial.objects.get(pk=trial_id)
-    return f"{trial} is over" if run_trial(trial) else f"{trial} was not run: somebody else has it"
+    try:
+        with interrupted_by_sigterm():
+            return f"{trial} is over" if run_trial(trial) else f"{trial} was not run: somebody else has it"
+    except KeyboardInterrupt:
+        return f"{trial} was broken off"

@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import Page
 
 from allocation.models import Pool
+from crawling.experiment.running import run_trial
+from crawling.experiment.store import make_trial
 from tests.browser.axe import violations
 from tests.browser.house import furnish
 
@@ -57,6 +59,16 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
     page = open_as("operator")
 
     found = [fault for address in addresses for fault in faults(page, address)]
+    assert not found, "\n".join(found)
+
+
+def test_the_trials_before_and_after_there_is_one(open_as, user_of):
+    page = open_as("operator")
+    found = faults(page, "/trials/")
+    trial = make_trial(requests=4, bound_seconds=0.3, seed=1, policies=["naive", "banker"], by=user_of("operator"))
+    run_trial(trial)
+
+    found += [fault for address in ("/trials/", trial.get_absolute_url()) for fault in faults(page, address)]
     assert not found, "\n".join(found)
 
 

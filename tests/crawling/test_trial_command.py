@@ -52,6 +52,20 @@ def test_wrong_numbers_are_told_at_once_and_make_no_trial():
     assert not Trial.objects.exists()
 
 
+def test_a_trial_that_is_told_to_stop_gives_everything_back_and_says_so(tmp_path):
+    with running_stack(tmp_path) as stack:
+        process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "60"])
+        wait_until(lambda: Process.objects.filter(holding=True, worker__startswith="trial").exists())
+        process.send_signal(signal.SIGTERM)
+        status = process.wait(10)
+    pool = Pool.objects.get()
+
+    assert status == 1
+    assert Trial.objects.get().state == TrialState.BROKEN_OFF
+    assert pool.available == pool.capacity
+    assert "broken off" in (tmp_path / "stack.log").read_text()
+
+
 def test_a_killed_trial_is_shown_as_broken_off_and_its_units_come_back_when_the_leases_run_out(tmp_path):
     with running_stack(tmp_path, BANK_LEASE_SECONDS="7", BANK_PICKUP_SECONDS="7") as stack:
         process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "1"])

@@ -14,7 +14,7 @@ from crawling.experiment import store
 from crawling.experiment.paper import PAPER_RATIO
 from crawling.experiment.rendering import as_dict
 from crawling.experiment.report import TrialView, trial_view
-from crawling.experiment.running import run_trial
+from crawling.experiment.running import interrupted_by_sigterm, run_trial
 from crawling.experiment.starting import CHOICES, DEFAULT_BOUND_SECONDS, DEFAULT_REQUESTS, DEFAULT_SEED
 from crawling.management.doors import plain_errors
 from crawling.management.trial_tables import policy_table, request_table
@@ -49,7 +49,8 @@ class Command(BaseCommand):
         trial = store.make_trial(policies=policies, **asked)
         self.stderr.write(f"{trial}: {trial.requests} requests under {', '.join(policies)}, bound {trial.bound_seconds:g} s …")
         try:
-            run_trial(trial)
+            with interrupted_by_sigterm():
+                run_trial(trial)
         except KeyboardInterrupt as stopped:
             raise CommandError(f"{trial} was broken off; what it held has been given back.") from stopped
         view = trial_view(trial)

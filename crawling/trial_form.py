@@ -21,7 +21,7 @@ class TrialForm(forms.Form):
 
     policy = forms.ChoiceField(
         label="Policy",
-        choices=[("both", "plain requests, then the Banker's algorithm"), *TrialPolicy.choices],
+        choices=[("both", "plain, then Banker's"), *TrialPolicy.choices],
         help_text="Each policy gets the same requests, and a pool of its own.",
     )
     requests = forms.IntegerField(

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from crawling.audit import note
 from crawling.models import Trial, TrialOutcome, TrialRequest, TrialState
 
 
@@ -29,7 +31,10 @@ class Tried:
 
 
 def make_trial(*, requests: int, bound_seconds: float, seed: int, policies: Sequence[str], by: User | None = None) -> Trial:
-    return Trial.objects.create(requests=requests, bound_seconds=bound_seconds, seed=seed, policies=list(policies), by=by)
+    with transaction.atomic():
+        trial = Trial.objects.create(requests=requests, bound_seconds=bound_seconds, seed=seed, policies=list(policies), by=by)
+        note(by, trial, "start")
+    return trial
 
 
 def begin(trial: Trial) -> bool:

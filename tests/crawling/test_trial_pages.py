@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import django_rq
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -128,4 +129,5 @@ def test_an_operator_starts_a_trial_and_the_worker_of_the_chores_runs_it(tmp_pat
         wait_until(lambda: Trial.objects.get().state == TrialState.FINISHED)
     trial = Trial.objects.get()
     assert trial.by.get_username() == "operator"
+    assert LogEntry.objects.get(object_id=str(trial.pk), content_type__model="trial").user == trial.by
     assert trial_view(trial).done == 6

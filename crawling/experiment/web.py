@@ -14,8 +14,8 @@ HOST = "127.0.0.1"
 
 
 def seconds_of(page: int) -> float:
-    """How long the server thinks about a page: 30 to 149 ms, spread evenly over the pages."""
-    return 0.03 + 0.001 * (37 * page % 120)
+    """How long the server thinks about a page: 100 to 219 ms, spread evenly over the pages."""
+    return 0.1 + 0.001 * (37 * page % 120)
 
 
 def page_of(page: int) -> bytes:

@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
                 ("attempt", models.PositiveIntegerField(help_text="1 for the first try")),
                 ("started_at", models.DateTimeField()),
                 ("ended_at", models.DateTimeField()),
-                ("waited_seconds", models.FloatField(help_text="from asking to having, all its steps added up")),
+                ("waited_seconds", models.FloatField(help_text="from being told to wait to having, all its steps added up")),
                 (
                     "outcome",
                     models.CharField(

@@ -71,7 +71,7 @@ class TrialRequest(models.Model):
     attempt = models.PositiveIntegerField(help_text="1 for the first try")
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField()
-    waited_seconds = models.FloatField(help_text="from asking to having, all its steps added up")
+    waited_seconds = models.FloatField(help_text="from being told to wait to having, all its steps added up")
     outcome = models.CharField(max_length=20, choices=TrialOutcome)
     deadlocked = models.BooleanField(help_text="when the bound was passed, nobody who could finish could have helped it")
     pages = models.PositiveIntegerField(help_text="pages it fetched while it held units")

@@ -20,7 +20,7 @@ def test_a_trial_is_started_with_what_is_left_out_as_the_paper_had_it(operator):
     status, told = operator("POST", "trials", {"policy": "banker", "seed": 3})
 
     assert status == 201
-    assert (told["requests"], told["bound_seconds"], told["seed"], told["policies"]) == (100, 5.0, 3, ["banker"])
+    assert (told["requests"], told["bound_seconds"], told["seed"], told["policies"]) == (100, 8.0, 3, ["banker"])
     assert (told["state"], told["by"]) == ("queued", "operator")
 
 

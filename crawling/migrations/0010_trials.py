@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0006_kept_pause"),
+        ("crawling", "0009_redirects"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -94,6 +94,8 @@ BODIES: dict[str, dict[str, object]] = {
 }
 #: where nothing is found even by those who may look
 EMPTY = {"api/", "api/dns/<name>"}
+#: the queues' pages have no table behind them, and the "view on site" links may lead to those
+OF_NO_TABLE = ("admin/django_rq/", "admin/r/")
 #: the admin site's way in and out
 OF_THE_ADMIN_SITE = {"admin/login/", "admin/logout/"}
 
@@ -211,3 +213,10 @@ def test_the_admin_site_is_for_administrators(ask, role):
         for method in ("GET", "POST"):
             answer = ask(role, method, route)
             assert refused(answer, role, route), f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}"
+
+
+def test_the_admin_site_breaks_at_no_address_for_administrators(ask):
+    answers = {route: ask(ADMINISTRATOR, "GET", route).status_code for route in ADMIN_ROUTES if not route.startswith(OF_NO_TABLE)}
+
+    assert {route: status for route, status in answers.items() if status >= 500} == {}
+    assert all(answers[f"admin/allocation/{model}/"] == 200 for model in ("pool", "resourceclass", "process", "matrixcell", "event"))

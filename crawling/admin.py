@@ -15,6 +15,12 @@ class LookOnly(admin.ModelAdmin):
 
     show_full_result_count = False
 
+    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return bool(request.user.has_perm("crawling.view_crawljob"))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 

@@ -30,9 +30,7 @@ class Chronicle:
         if failed:
             left = max(0, MOST_LINES - max(0, failed_this_minute - len(failed)))
             lines += [
-                Line(outcome.error or explain(outcome.status), Level.WARNING, urls[outcome.url_id])
-                for outcome in failed[:left]
-                if outcome.status not in OF_THE_HOST
+                Line(_told(outcome), Level.WARNING, urls[outcome.url_id]) for outcome in failed[:left] if outcome.status not in OF_THE_HOST
             ]
             if 0 < left <= len(failed):
                 sentence = f"{MOST_LINES:,} URLs have failed within this minute; what else fails in it is counted, but not logged."
@@ -43,4 +41,10 @@ class Chronicle:
         host = read_address(url).host_key
         if host not in self._hosts and len(self._hosts) < MOST_LINES:
             self._hosts.add(host)
-            yield Line(f"{host}: {outcome.error or explain(outcome.status)}", Level.WARNING, url)
+            yield Line(f"{host}: {_told(outcome)}", Level.WARNING, url)
+
+
+def _told(outcome: Outcome) -> str:
+    """What happened in a sentence, and then what the machine said of it, if it said something else."""
+    sentence = explain(outcome.status)
+    return f"{sentence} ({outcome.error})" if outcome.error not in ("", sentence) else sentence

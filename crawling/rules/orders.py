@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
 from crawling.rules.addresses import BadUrl, read_address
@@ -30,6 +31,11 @@ Units = Annotated[int, Field(ge=0, le=2_000_000_000), NUMBER]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000), NUMBER]
 
 
+def _words(choices: type[StrEnum]) -> WithJsonSchema:
+    """The choices in place: a schema within OpenAPI's has no room for definitions of its own."""
+    return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
+
+
 class CrawlOrder(BaseModel):
     """A checked order. `None` as a limit means no limit.
 
@@ -43,8 +49,8 @@ class CrawlOrder(BaseModel):
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
     seeds: Annotated[list[str], Field(min_length=1, max_length=MAX_SEEDS)]
-    scope: Reach = Reach.HOST
-    order: Order = Order.BREADTH_FIRST
+    scope: Annotated[Reach, _words(Reach)] = Reach.HOST
+    order: Annotated[Order, _words(Order)] = Order.BREADTH_FIRST
     max_pages: Count | None = None
     max_depth: Annotated[int, Field(ge=0, le=10_000), NUMBER] | None = None
     max_bytes: Annotated[int, Field(ge=1, le=2**60), NUMBER] | None = None

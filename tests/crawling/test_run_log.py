@@ -76,7 +76,7 @@ def test_a_try_that_will_be_repeated_tells_of_its_host_at_once(frontier):
 
     frontier.record(outcome(url, "q", status=-2, error="No name server answered.", retry_seconds=60))
 
-    assert lines(Level.WARNING) == ["a.test: No name server answered."]
+    assert lines(Level.WARNING) == ["a.test: No name server answered for the host's name. (No name server answered.)"]
 
 
 def test_a_broken_site_cannot_fill_the_log(frontier, monkeypatch):
@@ -127,4 +127,4 @@ def test_text_that_postgresql_cannot_keep_is_cleaned(frontier):
 
     frontier.record(outcome(url, "f", status=404, error="bad \0 text \ud800"))
 
-    assert lines() == ["bad  text ?"]
+    assert lines() == ["404 Not Found (bad  text ?)"]

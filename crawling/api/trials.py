@@ -33,7 +33,9 @@ TrialId = Annotated[int, Path(ge=1, le=LARGEST)]
 class NewTrial(Schema):
     """How the trial is to be; what is left out is as the paper had it, at our speed."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"policy": "both", "requests": 100, "bound_seconds": 8.0, "seed": 1}]}
+    )
     policy: Literal[*CHOICES] = Field("both", description="both: plain requests (naive), then the Banker's algorithm")  # type: ignore[valid-type]
     requests: int = Field(DEFAULT_REQUESTS, ge=1, le=MOST_REQUESTS)
     bound_seconds: float = Field(

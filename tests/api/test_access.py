@@ -21,10 +21,15 @@ from tests.api.conftest import SEED, Program
 SPECIAL = {
     ("post", "/api/crawls"): "crawling.add_crawljob",
     ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
+    ("post", "/api/trials"): "crawling.add_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
 }
-APPS = {"crawls": "crawling.{}_crawljob", "url": "crawling.{}_crawljob", "pools": "allocation.{}_pool", "dns": "dnscache.{}_dnsentry"}
+APPS = {
+    **dict.fromkeys(("crawls", "trials", "url"), "crawling.{}_crawljob"),
+    "pools": "allocation.{}_pool",
+    "dns": "dnscache.{}_dnsentry",
+}
 VERBS = {"get": "view", "post": "change", "patch": "change", "delete": "delete"}
 
 
@@ -54,7 +59,13 @@ def example(schema):
 @pytest.mark.parametrize(("method", "path", "body"), list(endpoints()))
 def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, method, path, body):
     crawl = create_crawl(order(SEED))
-    address = path.removeprefix("/api/").replace("{crawl_id}", str(crawl.pk)).replace("{pool_id}", "1").replace("{name}", "example.org")
+    address = (
+        path.removeprefix("/api/")
+        .replace("{crawl_id}", str(crawl.pk))
+        .replace("{pool_id}", "1")
+        .replace("{name}", "example.org")
+        .replace("{trial_id}", "1")
+    )
     address += "?u=http://a.test/" if path == "/api/url" else ""
     asked = permission(method, path)
 
@@ -79,8 +90,9 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 7
+    assert len(bodies) == 8
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
+    assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])
     assert (status, answer["verdict"], answer["safe_sequence"]) == (200, "grant", [1, 3, 4, 0, 2])
     (pool,) = programs["viewer"].get("pools")["items"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from django.db import connection, transaction
 from django.db.models import Min, Q
 
 from allocation import banker
@@ -14,6 +12,7 @@ from allocation.banker import Decision, State, Vector, Verdict
 from allocation.errors import UnknownPool
 from allocation.fairness import Asker, Rules, refusal
 from allocation.models import Policy, Pool, Process, ProcessState, Request, RequestKind, RequestState, ResourceClass
+from allocation.moment import one_moment
 from allocation.reasons import Ahead, Explanation, Parties, Party, explain, explain_queue
 from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
 from allocation.values import Outcome
@@ -24,7 +23,7 @@ HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 def bank_view(pool_id: int) -> BankView:
     """Show a pool: its matrices, the proof that it is safe, and every wait explained. Raises UnknownPool."""
-    with _one_moment():
+    with one_moment():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
             raise UnknownPool(pool=pool_id)
@@ -97,20 +96,6 @@ def outcome_of(request_id: UUID) -> Outcome | None:
     """Where a request stands, without waiting for the pool's lock; None if it is unknown or was rejected."""
     found = Request.objects.select_related("grant").exclude(state=RequestState.REJECTED).filter(pk=request_id).first()
     return Outcome.of(found) if found else None
-
-
-@contextmanager
-def _one_moment() -> Iterator[None]:
-    """Let all queries see the same moment: between two statements a grant could make a safe state look unsafe.
-
-    Within a transaction of the caller's its isolation stands.
-    """
-    outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if outermost:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        yield
 
 
 def _process_row(row: Process, *, waits: bool) -> ProcessRow:

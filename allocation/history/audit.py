@@ -1,0 +1,100 @@
+"""Replay the whole ledger of a pool, judge every decision, and compare the end with the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from allocation.banker import Vector, plus
+from allocation.errors import UnknownPool
+from allocation.history.entries import entries
+from allocation.models import Conservation, Grant, Policy, Pool, Process, ProcessState, Request, RequestState
+from allocation.moment import one_moment
+from allocation.proof import Proof
+from allocation.replay import Breach
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that cannot be: a bad event, or (without a version) rows that differ from what the ledger leads to."""
+
+    sentence: str
+    version: int | None = None
+    recorded: str = ""
+    found: str = ""
+
+
+@dataclass(frozen=True)
+class PoolAudit:
+    """A pool's whole past: how many events, how many of them decisions, and what is wrong. A bad event ends the replay."""
+
+    id: int
+    name: str
+    events: int
+    decisions: int
+    findings: tuple[Finding, ...]
+
+
+def audit_pool(pool_id: int) -> PoolAudit:
+    """Audit a pool as of one moment; it may be at work. Raises UnknownPool."""
+    with one_moment():
+        pool = Pool.objects.filter(pk=pool_id).first()
+        if pool is None:
+            raise UnknownPool(pool=pool_id)
+        proof = Proof(is_banker=pool.policy != Policy.NAIVE)
+        try:
+            for entry in entries(pool_id):
+                proof.take(entry)
+        except Breach as breach:
+            findings = [Finding(str(breach), breach.version, breach.recorded, breach.found)]
+        else:
+            findings = [*_differences(pool, proof)]
+        findings += _missing_units(pool)
+    return PoolAudit(pool.pk, pool.name, proof.bank.version, proof.decisions, tuple(findings))
+
+
+def _differences(pool: Pool, proof: Proof) -> Iterator[Finding]:
+    """Where the rows are not as the last event left them."""
+    bank = proof.bank
+    yield from _compare("the pool's version", pool.version, bank.version)
+    yield from _compare("the capacity", tuple(pool.capacity), bank.capacity)
+    yield from _compare("Available", tuple(pool.available), bank.available)
+    if proof.is_banker and pool.is_safe and not proof.is_safe:
+        yield from _compare("the pool's flag", "safe", "unsafe")
+    rows = {row.pk: row for row in Process.objects.filter(pool=pool, state=ProcessState.ACTIVE)}
+    yield from _compare("the processes", sorted(rows), sorted(bank.claims))
+    granted = _open_grants(pool)
+    for pk in sorted(rows.keys() & bank.claims.keys()):
+        row, held = rows[pk], bank.held[pk]
+        yield from _compare(f"the claim of process {pk}", tuple(row.max_claim), bank.claims[pk])
+        yield from _compare(f"what process {pk} holds", tuple(row.allocated), held)
+        yield from _compare(f"the open grants of process {pk}", granted.get(pk, (0,) * len(held)), held)
+        yield from _compare(f"whether process {pk} keeps a reservation", row.kept_until is not None, pk in bank.kept)
+    waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).values_list("pk", flat=True)
+    yield from _compare("the waiting requests", sorted(map(str, waiting)), sorted(map(str, bank.waiting)))
+
+
+def _compare(what: str, recorded: object, found: object) -> Iterator[Finding]:
+    if recorded != found:
+        sentence = f"The rows differ from the ledger in {what}: recorded {recorded}; the replay finds {found}."
+        yield Finding(sentence, recorded=str(recorded), found=str(found))
+
+
+def _open_grants(pool: Pool) -> dict[int, Vector]:
+    """What each process holds, told by its grants alone."""
+    held: dict[int, Vector] = {}
+    for process, remaining in Grant.objects.filter(process__pool=pool, released_at=None).values_list("process", "remaining"):
+        held[process] = plus(held[process], tuple(remaining)) if process in held else tuple(remaining)
+    return held
+
+
+def _missing_units(pool: Pool) -> list[Finding]:
+    rows = Conservation.objects.filter(pool=pool).order_by("ordinal")
+    return [
+        Finding(
+            f"Units of {row.key} are missing: capacity {row.capacity}, available {row.available}, held {row.allocated} "
+            f"(difference {row.difference}; held without a grant {row.ungranted})."
+        )
+        for row in rows
+        if row.difference or row.ungranted
+    ]

@@ -1,0 +1,107 @@
+"""Judge every decision of a ledger while it is replayed: was it right, and does its evidence prove it? Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from allocation import banker
+from allocation.banker import Verdict, fits, minus, plus
+from allocation.replay import Breach, Entry, Replay
+
+#: the state is safe when such an event has happened, or it must not happen
+MUST_BE_SAFE = {"kept", "resumed"}
+LIMITS = {"capacity_set", "claim_changed"}
+#: turns are kept by those that hold nothing; who is refused for it could have had the units
+WAIT_TURN = "wait_turn"
+
+
+@dataclass
+class Proof:
+    """Takes a pool's events in order. `bank` is the pool after the last of them, `decisions` how many were judged.
+
+    A naive pool promises no safety (`is_banker` is False): there only what is available and declared is checked.
+    """
+
+    is_banker: bool = True
+    bank: Replay = field(default_factory=Replay)
+    is_safe: bool = True
+    decisions: int = 0
+
+    def take(self, entry: Entry) -> None:
+        """Follow the event and judge it. Raises Breach."""
+        bank, claims, capacity = self.bank, dict(self.bank.claims) if entry.kind == "claim_changed" else {}, self.bank.capacity
+        bank.follow(entry)
+        if entry.kind == "granted":
+            self._judge_grant(entry)
+        elif entry.kind == "waiting":
+            self._judge_wait(entry)
+        elif entry.kind == "rejected":
+            self._judge_rejection(entry)
+        elif entry.kind == "registered" and not fits(entry.amounts, bank.capacity):
+            raise Breach(entry, f"the claim {entry.amounts}", f"a capacity of {bank.capacity}")
+        elif entry.kind in MUST_BE_SAFE:
+            self._judge_change(entry)
+        elif entry.kind in LIMITS:
+            old, new = (capacity, bank.capacity) if entry.kind == "capacity_set" else (entry.amounts, claims[entry.process])
+            if not fits(old, new) and not bank.overrides:
+                self._judge_change(entry)
+            bank.overrides = False
+        if self.is_banker and (entry.kind in LIMITS or not self.is_safe):
+            self.is_safe = self._is_safe()
+
+    def _judge_grant(self, entry: Entry) -> None:
+        self.decisions += 1
+        if not self.is_banker:
+            return
+        state, rows = self.bank.state()
+        work, finished = self.bank.available, set[int]()
+        for process in entry.sequence:
+            need = self._need(process) if process in rows and process not in finished else None
+            if need is None or not fits(need, work):
+                raise Breach(
+                    entry, f"the sequence {entry.sequence}", f"that process {process}, which needs {need}, cannot finish with {work}"
+                )
+            work = plus(work, self.bank.held[process])
+            finished.add(process)
+        if entry.process not in finished:
+            raise Breach(entry, f"the sequence {entry.sequence}", f"no proof that process {entry.process} can finish")
+        if len(banker.finishable(state)) < len(rows):
+            completes = fits(self._need(entry.process), self.bank.available)
+            if self.is_safe or not completes:
+                raise Breach(entry, f"a grant of {entry.amounts} to process {entry.process}", "that the state after it is not safe")
+
+    def _judge_wait(self, entry: Entry) -> None:
+        self.decisions += 1
+        if not fits(entry.amounts, self._need(entry.process)):
+            raise Breach(entry, f"a wait for {entry.amounts}", f"that process {entry.process} needs only {self._need(entry.process)}")
+        found = self._verdict(entry)
+        if entry.verdict == WAIT_TURN:
+            if found is Verdict.WAIT_UNAVAILABLE or any(self.bank.held[entry.process]):
+                raise Breach(entry, entry.verdict, f"{found.value}, and turns bind only those that hold nothing")
+        elif entry.verdict != found.value:
+            raise Breach(entry, entry.verdict or "no verdict", found.value)
+
+    def _verdict(self, entry: Entry) -> Verdict:
+        if not fits(entry.amounts, self.bank.available):
+            return Verdict.WAIT_UNAVAILABLE
+        if not self.is_banker:
+            return Verdict.GRANT
+        state, rows = self.bank.state(entry.process)
+        return banker.decide(state, rows.index(entry.process), entry.amounts, state_is_safe=self.is_safe)
+
+    def _judge_rejection(self, entry: Entry) -> None:
+        self.decisions += 1
+        need = self._need(entry.process)
+        if fits(entry.amounts, need):
+            raise Breach(entry, f"a rejection of {entry.amounts}", f"that process {entry.process} needs {need}")
+
+    def _judge_change(self, entry: Entry) -> None:
+        if self.is_banker and not self._is_safe():
+            raise Breach(entry, f"{entry.amounts}, without an override", "that the state after it is not safe")
+
+    def _is_safe(self) -> bool:
+        state, rows = self.bank.state()
+        return len(banker.finishable(state)) == len(rows)
+
+    def _need(self, process: int) -> tuple[int, ...]:
+        return minus(self.bank.claims[process], self.bank.held[process])

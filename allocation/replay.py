@@ -1,0 +1,225 @@
+"""Replay a pool's ledger: what every event must leave behind, computed from the events alone. Pure.
+
+Here an event is followed: versions without a gap, Available before and after, who holds what, and conservation after
+each. Whether a decision was right is judged in `allocation.proof`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from allocation.banker import State, Vector, fits, minus, plus
+
+
+class Entry(NamedTuple):
+    """One event of the ledger, without what people read in it."""
+
+    version: int
+    kind: str
+    process: int  # 0 for an event of the whole pool
+    request: UUID | None
+    amounts: Vector
+    before: Vector
+    after: Vector
+    verdict: str
+    sequence: tuple[int, ...]
+
+
+class Breach(Exception):
+    """A bad event: its version, what was recorded, and what the replay finds."""
+
+    def __init__(self, entry: Entry, recorded: object, found: object) -> None:
+        self.version, self.kind, self.recorded, self.found = entry.version, entry.kind, str(recorded), str(found)
+        super().__init__(f"Event {entry.version} ({entry.kind}): recorded {recorded}; the replay finds {found}.")
+
+
+class Wait(NamedTuple):
+    """A request that waits, since the event of that version."""
+
+    process: int
+    amounts: Vector
+    version: int
+    verdict: str
+
+
+@dataclass
+class Replay:
+    """A pool as its ledger tells it, up to `version`. Finished processes are gone from it.
+
+    `kept` are those whose units are reserved; `overrides` tells that the next change of limits need not be safe.
+    """
+
+    version: int = 0
+    capacity: Vector = ()
+    available: Vector = ()
+    in_use: Vector = ()
+    claims: dict[int, Vector] = field(default_factory=dict)
+    held: dict[int, Vector] = field(default_factory=dict)
+    kept: set[int] = field(default_factory=set)
+    waiting: dict[UUID, Wait] = field(default_factory=dict)
+    overrides: bool = False
+
+    def follow(self, entry: Entry) -> None:
+        """Move on by one event. Raises Breach if it cannot be what happened next; the replay is of no use after that."""
+        if entry.version != self.version + 1:
+            raise Breach(entry, f"version {entry.version}", f"that version {self.version + 1} comes next")
+        if entry.kind not in MOVES:
+            raise Breach(entry, f"the kind {entry.kind}", "that it does not know it")
+        if entry.kind == "created":
+            self.available = self.in_use = (0,) * len(entry.amounts)
+        length = max(len(entry.before), len(self.available))
+        if _grown(entry.before, length) != _grown(self.available, length):
+            raise Breach(entry, f"Available before it {entry.before}", self.available)
+        MOVES[entry.kind](self, entry)
+        self._expect_balance(entry)
+        self.version = entry.version
+
+    def state(self, process: int | None = None) -> tuple[State, list[int]]:
+        """Who holds something and may finish, with `process` among them if one is given, and who stands for the rows."""
+        rows = [one for one, held in self.held.items() if one == process or (any(held) and one not in self.kept)]
+        return State(self.available, tuple(self.claims[one] for one in rows), tuple(self.held[one] for one in rows)), rows
+
+    def _expect_balance(self, entry: Entry) -> None:
+        if entry.after != self.available:
+            raise Breach(entry, f"Available after it {entry.after}", self.available)
+        if min(self.available) < 0:
+            raise Breach(entry, f"{entry.amounts} units", f"that only {entry.before} were free")
+        if plus(self.available, self.in_use) != self.capacity:
+            raise Breach(entry, f"Available {self.available}", f"{self.in_use} in use of {self.capacity}")
+        held = self.held.get(entry.process)
+        if held is not None and not (min(held) >= 0 and fits(held, self.claims[entry.process])):
+            raise Breach(entry, f"{entry.amounts} units", f"process {entry.process} with {held} of its claim {self.claims[entry.process]}")
+
+    def _nothing(self, entry: Entry) -> None:
+        pass
+
+    def _created(self, entry: Entry) -> None:
+        if self.version:
+            raise Breach(entry, "the creation of the pool", "that it was there before")
+        self.capacity = self.available = entry.amounts
+
+    def _registered(self, entry: Entry) -> None:
+        if entry.process in self.claims:
+            raise Breach(entry, f"process {entry.process} as new", "that it was registered before")
+        self.claims[entry.process], self.held[entry.process] = entry.amounts, (0,) * len(entry.amounts)
+
+    def _granted(self, entry: Entry) -> None:
+        wait = self.waiting.pop(_request(entry), None)
+        if wait and (wait.process, wait.amounts) != (entry.process, entry.amounts):
+            raise Breach(entry, f"{entry.amounts} for process {entry.process}", f"that process {wait.process} waited for {wait.amounts}")
+        self._take(entry, entry.amounts)
+
+    def _waiting(self, entry: Entry) -> None:
+        waits = [wait for wait in self.waiting.values() if wait.process == entry.process]
+        if waits:
+            raise Breach(entry, f"that process {entry.process} waits", f"that it waits already since event {waits[0].version}")
+        self._held(entry)
+        self.waiting[_request(entry)] = Wait(entry.process, entry.amounts, entry.version, entry.verdict)
+
+    def _withdrawn(self, entry: Entry) -> None:
+        wait = self.waiting.pop(_request(entry), None)
+        if wait is None or wait.process != entry.process:
+            raise Breach(entry, f"the end of a wait of process {entry.process}", "no such wait")
+
+    def _returned(self, entry: Entry) -> None:
+        self._take(entry, tuple(-units for units in entry.amounts))
+        if not any(self.held[entry.process]):
+            self.kept.discard(entry.process)
+
+    def _all_returned(self, entry: Entry) -> None:
+        self._expect_all(entry)
+        self._returned(entry)
+
+    def _keep_ended(self, entry: Entry) -> None:
+        self._expect_kept(entry)
+        self._all_returned(entry)
+
+    def _finished(self, entry: Entry) -> None:
+        self._all_returned(entry)
+        if any(wait.process == entry.process for wait in self.waiting.values()):
+            raise Breach(entry, f"that process {entry.process} finished", "that it still waits")
+        del self.claims[entry.process], self.held[entry.process]
+
+    def _kept(self, entry: Entry) -> None:
+        self._expect_all(entry)
+        self.kept.add(entry.process)
+
+    def _resumed(self, entry: Entry) -> None:
+        self._expect_kept(entry)
+        self._expect_all(entry)
+        self.kept.remove(entry.process)
+
+    def _capacity_set(self, entry: Entry) -> None:
+        self.capacity, self.available = entry.amounts, minus(entry.amounts, self.in_use)
+
+    def _claim_changed(self, entry: Entry) -> None:
+        self._held(entry)
+        self.claims[entry.process] = entry.amounts
+
+    def _overridden(self, entry: Entry) -> None:
+        self.overrides = True
+
+    def _class_added(self, entry: Entry) -> None:
+        length = len(entry.amounts)
+        self.in_use = _grown(self.in_use, length)
+        self.claims = {one: _grown(claim, length) for one, claim in self.claims.items()}
+        self.held = {one: _grown(held, length) for one, held in self.held.items()}
+        self.waiting = {one: wait._replace(amounts=_grown(wait.amounts, length)) for one, wait in self.waiting.items()}
+        self._capacity_set(entry)
+
+    def _take(self, entry: Entry, amounts: Vector) -> None:
+        self.held[entry.process] = plus(self._held(entry), amounts)
+        self.available, self.in_use = minus(self.available, amounts), plus(self.in_use, amounts)
+
+    def _held(self, entry: Entry) -> Vector:
+        if entry.process not in self.held:
+            raise Breach(entry, f"process {entry.process}", "no such process at that time")
+        return self.held[entry.process]
+
+    def _expect_all(self, entry: Entry) -> None:
+        if entry.amounts != self._held(entry):
+            raise Breach(entry, f"that process {entry.process} held {entry.amounts}", self.held[entry.process])
+
+    def _expect_kept(self, entry: Entry) -> None:
+        if entry.process not in self.kept:
+            raise Breach(entry, f"a reservation of process {entry.process}", "none")
+
+
+def _grown(vector: Vector, length: int) -> Vector:
+    """A class that was added since is one of which there was nothing."""
+    return vector + (0,) * (length - len(vector))
+
+
+def _request(entry: Entry) -> UUID:
+    if entry.request is None:
+        raise Breach(entry, "no request", "that there must be one")
+    return entry.request
+
+
+#: what each kind of event moves
+MOVES: dict[str, Callable[[Replay, Entry], None]] = {
+    "created": Replay._created,
+    "registered": Replay._registered,
+    "granted": Replay._granted,
+    "waiting": Replay._waiting,
+    "rejected": Replay._nothing,
+    "cancelled": Replay._withdrawn,
+    "expired": Replay._withdrawn,
+    "released": Replay._returned,
+    "repeated": Replay._nothing,
+    "stale": Replay._nothing,
+    "reaped": Replay._all_returned,
+    "kept": Replay._kept,
+    "keep_ended": Replay._keep_ended,
+    "resumed": Replay._resumed,
+    "finished": Replay._finished,
+    "capacity_set": Replay._capacity_set,
+    "claim_changed": Replay._claim_changed,
+    "overridden": Replay._overridden,
+    "class_added": Replay._class_added,
+    "rules_changed": Replay._nothing,
+    "priority_changed": Replay._nothing,
+}

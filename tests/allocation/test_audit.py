@@ -56,7 +56,7 @@ def test_whatever_history_the_services_make_is_proved(make_pool, policy):
         kinds.update(Event.objects.filter(pool=pool).values_list("kind", flat=True))
 
     told()
-    assert {"granted", "waiting", "rejected", "released"} <= kinds
+    assert {"granted", "waiting", "released"} <= kinds
 
 
 def test_every_kind_of_event_can_be_replayed():

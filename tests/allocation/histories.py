@@ -33,7 +33,9 @@ deeds = st.tuples(
     st.integers(0, 4),
     amounts,
 )  # fmt: skip
-histories = st.lists(deeds, min_size=20, max_size=40)
+#: one is granted, the next two wait
+OPENING = [("start", 0, {"a": 4, "b": 3}), ("start", 1, {"a": 3}), ("start", 2, {"b": 2})]
+histories = st.lists(deeds, min_size=20, max_size=40).map(lambda deeds: OPENING + deeds)
 
 
 class Story:

@@ -1,0 +1,127 @@
+"""Write a long ledger straight into the tables, as the services would have: decided by the banker, in a pool of its own."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from allocation import banker
+from allocation.banker import Vector, Verdict
+from allocation.models import Event, Grant, Pool, Process, Request
+from allocation.proof import Proof
+from allocation.replay import Entry
+from allocation.services import NewClass, create_pool, register_process
+
+CLASSES = 6
+PROCESSES = 40
+BATCH = 2000
+
+
+class LongLedger:
+    """Starts, growth, waits and releases of 40 processes over 6 classes; the rows are written to match at the end."""
+
+    def __init__(self, name: str, *, seed: int = 1) -> None:
+        self.random = random.Random(seed)  # noqa: S311 - a workload, no secret
+        keys = [f"c{j}" for j in range(CLASSES)]
+        self.pool = create_pool(name=name, classes=[NewClass(key, "units", "For measuring.", 100) for key in keys])
+        for i in range(PROCESSES):
+            claim = {key: self.random.randint(5, 40) for key in keys}
+            register_process(pool=self.pool.pk, label=f"p{i}", run_ref="", maximum=claim)
+        self.proof = Proof()
+        self.rows: list[Event] = []
+        self.at = datetime.now(UTC) - timedelta(days=1)
+        for event in Event.objects.filter(pool=self.pool).order_by("version"):
+            self.proof.take(_entry(event))
+
+    def write(self, events: int) -> None:
+        step = timedelta(days=1) / events
+        while self.proof.bank.version < events:
+            self.at += step
+            self._deed(self.random.choice(list(self.proof.bank.claims)))
+            if len(self.rows) >= BATCH:
+                self._flush()
+        self._flush()
+        self._match_rows()
+
+    def _deed(self, process: int) -> None:
+        bank = self.proof.bank
+        waits = [request for request, wait in bank.waiting.items() if wait.process == process]
+        if waits:
+            return
+        held = bank.held[process]
+        if any(held) and self.random.random() < 0.6:
+            self._log("released", process, None, held, banker.plus(bank.available, held))
+            self._serve()
+            return
+        need = banker.minus(bank.claims[process], held)
+        amounts = tuple(self.random.randint(0, units // 2) for units in need)
+        if any(amounts):
+            self._ask(process, uuid4(), amounts)
+
+    def _ask(self, process: int, request: UUID, amounts: Vector, *, waits: bool = False) -> None:
+        state, rows = self.proof.bank.state(process)
+        decision = banker.examine(state, rows.index(process), amounts)
+        sequence = tuple(rows[i] for i in decision.sequence)
+        if decision.verdict is Verdict.GRANT:
+            self._log("granted", process, request, amounts, banker.minus(state.available, amounts), "grant", sequence)
+        elif not waits:
+            self._log("waiting", process, request, amounts, state.available, decision.verdict.value, sequence)
+
+    def _serve(self) -> None:
+        for request, wait in list(self.proof.bank.waiting.items()):
+            self._ask(wait.process, request, wait.amounts, waits=True)
+
+    def _log(
+        self,
+        kind: str,
+        process: int,
+        request: UUID | None,
+        amounts: Vector,
+        after: Vector,
+        verdict: str = "",
+        sequence: tuple[int, ...] = (),
+    ) -> None:
+        bank = self.proof.bank
+        entry = Entry(bank.version + 1, kind, process, request, amounts, bank.available, after, verdict, sequence)
+        self.rows.append(
+            Event(
+                pool=self.pool,
+                version=entry.version,
+                kind=kind,
+                at=self.at,
+                process_id=process,
+                request_id=request,
+                amounts=list(amounts),
+                available_before=list(entry.before),
+                available_after=list(after),
+                verdict=verdict,
+                sequence=list(sequence),
+            )
+        )
+        bank.follow(entry)
+
+    def _flush(self) -> None:
+        Event.objects.bulk_create(self.rows)
+        self.rows.clear()
+
+    def _match_rows(self) -> None:
+        """The pool, its processes, one grant for all that each holds, and the waits, as the last event left them."""
+        bank = self.proof.bank
+        Pool.objects.filter(pk=self.pool.pk).update(available=list(bank.available), version=bank.version)
+        for process, held in bank.held.items():
+            Process.objects.filter(pk=process).update(allocated=list(held))
+            if any(held):
+                request = Request(pool=self.pool, process_id=process, kind="start", amounts=list(held), state="granted", epoch=0)
+                request.save(force_insert=True)
+                Grant.objects.create(request=request, process_id=process, epoch=0, amounts=list(held), remaining=list(held))
+        for pk, wait in bank.waiting.items():
+            amounts, verdict = list(wait.amounts), wait.verdict
+            Request.objects.create(
+                pk=pk, pool=self.pool, process_id=wait.process, kind="start", amounts=amounts, state="waiting", verdict=verdict, epoch=0
+            )
+
+
+def _entry(event: Event) -> Entry:
+    amounts, before, after = tuple(event.amounts), tuple(event.available_before), tuple(event.available_after)
+    return Entry(event.version, event.kind, event.process_id or 0, event.request_id, amounts, before, after, event.verdict, ())

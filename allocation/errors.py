@@ -17,6 +17,14 @@ class UnknownPool(AllocationError):
     """There is no such pool."""
 
 
+class UnknownEvent(AllocationError):
+    """The pool's ledger has no such event."""
+
+
+class LedgerUnreadable(AllocationError):
+    """The ledger cannot be replayed so far; `manage.py audit_allocation` tells more."""
+
+
 class UnknownProcess(AllocationError):
     """There is no such process in the bank; register it first."""
 

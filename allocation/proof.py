@@ -11,8 +11,8 @@ from allocation.replay import Breach, Entry, Replay
 #: the state is safe when such an event has happened, or it must not happen
 MUST_BE_SAFE = {"kept", "resumed"}
 LIMITS = {"capacity_set", "claim_changed"}
-#: turns are kept by those that hold nothing; who is refused for it could have had the units
-WAIT_TURN = "wait_turn"
+#: turns and reserves bind only those that hold nothing; who waits for them could have had the units
+TURNS = {"wait_turn", "wait_reserved"}
 
 
 @dataclass
@@ -30,10 +30,11 @@ class Proof:
     def take(self, entry: Entry) -> None:
         """Follow the event and judge it. Raises Breach."""
         bank, claims, capacity = self.bank, dict(self.bank.claims) if entry.kind == "claim_changed" else {}, self.bank.capacity
+        is_refused = entry.kind == "cancelled" and entry.request not in bank.waiting
         bank.follow(entry)
         if entry.kind == "granted":
             self._judge_grant(entry)
-        elif entry.kind == "waiting":
+        elif entry.kind == "waiting" or is_refused:
             self._judge_wait(entry)
         elif entry.kind == "rejected":
             self._judge_rejection(entry)
@@ -75,7 +76,7 @@ class Proof:
         if not fits(entry.amounts, self._need(entry.process)):
             raise Breach(entry, f"a wait for {entry.amounts}", f"that process {entry.process} needs only {self._need(entry.process)}")
         found = self._verdict(entry)
-        if entry.verdict == WAIT_TURN:
+        if entry.verdict in TURNS:
             if found is Verdict.WAIT_UNAVAILABLE or any(self.bank.held[entry.process]):
                 raise Breach(entry, entry.verdict, f"{found.value}, and turns bind only those that hold nothing")
         elif entry.verdict != found.value:

@@ -124,6 +124,12 @@ class Replay:
         if wait is None or wait.process != entry.process:
             raise Breach(entry, f"the end of a wait of process {entry.process}", "no such wait")
 
+    def _cancelled(self, entry: Entry) -> None:
+        """The end of a wait, or of a request that was not to wait."""
+        if entry.request in self.waiting:
+            self._withdrawn(entry)
+        self._held(entry)
+
     def _returned(self, entry: Entry) -> None:
         self._take(entry, tuple(-units for units in entry.amounts))
         if not any(self.held[entry.process]):
@@ -206,7 +212,7 @@ MOVES: dict[str, Callable[[Replay, Entry], None]] = {
     "granted": Replay._granted,
     "waiting": Replay._waiting,
     "rejected": Replay._nothing,
-    "cancelled": Replay._withdrawn,
+    "cancelled": Replay._cancelled,
     "expired": Replay._withdrawn,
     "released": Replay._returned,
     "repeated": Replay._nothing,
@@ -221,5 +227,6 @@ MOVES: dict[str, Callable[[Replay, Entry], None]] = {
     "overridden": Replay._overridden,
     "class_added": Replay._class_added,
     "rules_changed": Replay._nothing,
+    "reserved_set": Replay._nothing,
     "priority_changed": Replay._nothing,
 }

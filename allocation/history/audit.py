@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from allocation.banker import Vector, plus
 from allocation.errors import UnknownPool
+from allocation.history.checkpoints import restored
 from allocation.history.entries import entries
-from allocation.models import Conservation, Grant, Policy, Pool, Process, ProcessState, Request, RequestState
+from allocation.models import Checkpoint, Conservation, Grant, Policy, Pool, Process, ProcessState, Request, RequestState
 from allocation.moment import one_moment
 from allocation.proof import Proof
-from allocation.replay import Breach
+from allocation.replay import Breach, Entry
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,24 @@ def audit_pool(pool_id: int) -> PoolAudit:
             raise UnknownPool(pool=pool_id)
         proof = Proof(is_banker=pool.policy != Policy.NAIVE)
         try:
+            checkpoints = set(Checkpoint.objects.filter(pool=pool).values_list("version", flat=True))
             for entry in entries(pool_id):
                 proof.take(entry)
+                if entry.version in checkpoints:
+                    _check_checkpoint(pool, entry, proof)
         except Breach as breach:
             findings = [Finding(str(breach), breach.version, breach.recorded, breach.found)]
         else:
             findings = [*_differences(pool, proof)]
         findings += _missing_units(pool)
     return PoolAudit(pool.pk, pool.name, proof.bank.version, proof.decisions, tuple(findings))
+
+
+def _check_checkpoint(pool: Pool, entry: Entry, proof: Proof) -> None:
+    """What is kept to begin a replay from must be what the whole replay leads to."""
+    kept = restored(entry.version, Checkpoint.objects.get(pool=pool, version=entry.version).state)
+    if kept != proof.bank:
+        raise Breach(entry, f"the checkpoint {kept}", proof.bank)
 
 
 def _differences(pool: Pool, proof: Proof) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -59,10 +60,28 @@ class Event(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [models.UniqueConstraint(fields=["pool", "version"], name="one_event_per_version")]
-        indexes = [models.Index(fields=["process", "id"], name="event_by_process")]
+        indexes = [
+            models.Index(fields=["process", "id"], name="event_by_process"),
+            models.Index(fields=["request_id"], name="event_waited", condition=Q(kind="waiting")),
+            BrinIndex(fields=["at"], name="event_by_time"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version}"
+
+
+class Checkpoint(models.Model):
+    """A pool as the ledger leads to it at a version: where a replay may begin. It can be thrown away and made again."""
+
+    pool = models.ForeignKey(Pool, models.CASCADE, related_name="checkpoints")
+    version = models.BigIntegerField()
+    state = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["pool", "version"], name="one_checkpoint_per_version")]
+
+    def __str__(self) -> str:
+        return f"{self.pool_id} at {self.version}"
 
 
 class OutboxKind(models.TextChoices):

@@ -2,6 +2,7 @@
 
 from allocation.models import RequestKind
 from allocation.services.asking import cancel_request, request_resources
+from allocation.services.checkpoints import keep_checkpoints
 from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
 from allocation.services.leases import reap_expired, renew_lease, take_lease
 from allocation.services.messages import mark_sent, unsent_outbox
@@ -27,6 +28,7 @@ __all__ = [
     "create_pool",
     "enter_stage",
     "finish_process",
+    "keep_checkpoints",
     "keep_resources",
     "mark_sent",
     "preview_capacity",

@@ -14,7 +14,7 @@ from django.db import connections
 from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
-from allocation.services import reap_expired
+from allocation.services import keep_checkpoints, reap_expired
 from crawling.errors import CrawlError
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
@@ -45,6 +45,7 @@ def duties() -> list[Duty]:
         Duty(settle_what_was_left, 5.0),
         Duty(resend, 10.0),
         Duty(count_workers, 5.0),
+        Duty(keep_checkpoints, 60.0),
     ]
 
 

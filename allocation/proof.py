@@ -79,6 +79,8 @@ class Proof:
         if entry.verdict in TURNS:
             if found is Verdict.WAIT_UNAVAILABLE or any(self.bank.held[entry.process]):
                 raise Breach(entry, entry.verdict, f"{found.value}, and turns bind only those that hold nothing")
+        elif found is Verdict.GRANT:
+            raise Breach(entry, entry.verdict or "no verdict", "that it might have been granted")
         elif entry.verdict != found.value:
             raise Breach(entry, entry.verdict or "no verdict", found.value)
 

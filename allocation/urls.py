@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from allocation.views import bank, what_if
+from allocation.views import bank, history, what_if
 
 app_name = "allocation"
 urlpatterns = [
     path("", bank.banks, name="banks"),
     path("what-if/", what_if.what_if, name="what_if"),
     path("<int:pool>/", bank.bank, name="bank"),
+    path("<int:pool>/history/", history.history, name="history"),
 ]

@@ -54,6 +54,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "bank/<int:pool>/": {"GET": VIEWER},
     "trials/": {"GET": VIEWER, "POST": OPERATOR},
     "trials/<int:pk>/": {"GET": VIEWER},
+    "bank/<int:pool>/history/": {"GET": VIEWER},
     "api/": {"GET": NOBODY},  # nothing is there; ninja answers so
     "api/openapi.json": dict.fromkeys(METHODS, VIEWER),
     "api/docs": dict.fromkeys(METHODS, VIEWER),
@@ -74,6 +75,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/url": {"GET": VIEWER},
     "api/pools": {"GET": VIEWER},
     "api/pools/<pool_id>": {"GET": VIEWER, "PATCH": ADMINISTRATOR},
+    "api/pools/<pool_id>/events": {"GET": VIEWER},
+    "api/pools/<pool_id>/as-of/<version>": {"GET": VIEWER},
     "api/pools/<pool_id>/what-if": {"POST": VIEWER},
     "api/banker/check": {"POST": VIEWER},
     "api/dns": {"GET": VIEWER},

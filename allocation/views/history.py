@@ -1,0 +1,109 @@
+"""The bank's past: one event at a time, with the matrices as they were then. Everything chosen stands in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
+from allocation.history.asof import BankThen, bank_as_of
+from allocation.history.chart import SPANS, chart_of
+from allocation.history.listing import Filters, processes_of, ways_from
+from allocation.models import EventKind
+from allocation.wording import Measure
+
+#: kinds that have a way of their own to the next of them
+SHORT_CUTS = {"granted": "grant", "waiting": "wait", "rejected": "rejection", "released": "release", "reaped": "reaped lease"}
+DEFAULT_SPAN = "all"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A link to another event; without a target it is shown, but leads nowhere."""
+
+    text: str
+    href: str = ""
+    rel: str = ""
+
+
+@require_GET
+@login_required
+@permission_required("allocation.view_pool", raise_exception=True)
+def history(request: HttpRequest, pool: int) -> HttpResponse:
+    """Show the bank as of an event (`event`), the way to others of a `process` and `kind`, and how full it was over time (`span`)."""
+    filters = Filters(_number(request.GET.get("process")), _kind(request.GET.get("kind")))
+    span = request.GET.get("span", "")
+    span = span if span in SPANS else DEFAULT_SPAN
+    try:
+        then = bank_as_of(pool, _number(request.GET.get("event")) or None)
+    except (UnknownPool, UnknownEvent) as error:
+        raise Http404(str(error)) from error
+    except LedgerUnreadable as error:
+        return render(request, "allocation/history_unreadable.html", {"sentence": str(error), "pool": pool}, status=500)
+    context = {
+        **_told(then),
+        "then": then,
+        "ways": _ways(then, filters, span),
+        "short_cuts": _short_cuts(then, filters, span),
+        "filters": filters,
+        "kinds": [(kind.value, kind.label.partition(" (")[0]) for kind in EventKind],
+        "processes": processes_of(pool),
+        "span": span,
+        "chart": chart_of(pool, span),
+        "spans": [(name, _address(then.event.version, filters, name)) for name in SPANS],
+    }
+    return render(request, "allocation/history.html", context)
+
+
+def _told(then: BankThen) -> Mapping[str, object]:
+    """The event and the waits in words."""
+    measures = [Measure(resource.key, resource.unit) for resource in then.resources]
+
+    def said(amounts: tuple[int, ...]) -> list[str]:
+        return [measure.amount(units) for measure, units in zip(measures, amounts, strict=False) if units]
+
+    return {
+        "what": EventKind(then.event.kind).label.partition(" (")[0],
+        "amounts": said(tuple(then.event.amounts)),
+        "waits": [(wait, said(wait.amounts)) for wait in then.waiting],
+        "is_decision": then.event.kind in (EventKind.GRANTED, EventKind.WAITING, EventKind.REJECTED),
+    }
+
+
+def _ways(then: BankThen, filters: Filters, span: str) -> list[Way]:
+    ways = ways_from(then.id, then.event.version, filters)
+    return [
+        _way("First", ways.first, filters, span),
+        _way("Back", ways.back, filters, span, rel="prev"),
+        _way("Forward", ways.forward, filters, span, rel="next"),
+        _way("Last", ways.last, filters, span),
+    ]
+
+
+def _short_cuts(then: BankThen, filters: Filters, span: str) -> list[Way]:
+    found = [(name, ways_from(then.id, then.event.version, Filters(filters.process, kind)).forward) for kind, name in SHORT_CUTS.items()]
+    return [_way(f"Next {name}", version, filters, span) for name, version in found if version]
+
+
+def _way(text: str, version: int | None, filters: Filters, span: str, rel: str = "") -> Way:
+    return Way(text, _address(version, filters, span) if version else "", rel)
+
+
+def _address(version: int, filters: Filters, span: str) -> str:
+    chosen = {"event": version, "process": filters.process or "", "kind": filters.kind, "span": "" if span == DEFAULT_SPAN else span}
+    return "?" + urlencode({name: value for name, value in chosen.items() if value})
+
+
+def _number(text: str | None) -> int:
+    """A whole number above 0 of at most 18 digits, or 0 for anything else."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def _kind(text: str | None) -> str:
+    return text if text in EventKind.values else ""

@@ -145,7 +145,7 @@ def clients(crawl) -> dict[Role, Client]:
 def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
     pool, trial = Pool.objects.get(), Trial.objects.get()
-    values = {"pool": pool.pk, "pool_id": pool.pk, "trial_id": trial.pk, "verb": "pause", "name": "nobody.example"}
+    values = {"pool": pool.pk, "pool_id": pool.pk, "trial_id": trial.pk, "version": 1, "verb": "pause", "name": "nobody.example"}
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])

@@ -1,0 +1,144 @@
+"""`/api/pools/{id}/events` and `/api/pools/{id}/as-of/{version}`: the ledger, and the bank as it was after any event of it."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from ninja import Path, Query, Router, Schema
+from pydantic import Field
+
+from allocation.api.schemas import Asking, PoolId, ProcessOut, Resource, Step, needs
+from allocation.errors import UnknownPool
+from allocation.history.asof import BankThen, bank_as_of
+from allocation.history.listing import Filters, list_events
+from allocation.models import Event, EventKind, Pool
+
+history = Router()
+
+LARGEST = 2**63 - 1
+Version = Annotated[int, Path(ge=1, le=LARGEST)]
+
+
+class EventOut(Schema):
+    """Vectors are in the order of the pool's `resources`; a class that was added later may be missing at their end."""
+
+    version: int
+    kind: str
+    at: datetime
+    process: int | None
+    name: str | None
+    epoch: int | None
+    request: UUID | None
+    grant: int | None
+    amounts: list[int]
+    available_before: list[int]
+    available_after: list[int]
+    verdict: str
+    reason: str
+    sequence: list[int] = Field(description="ids of the processes that the decision found able to finish, in order")
+
+
+class EventPage(Schema):
+    items: list[EventOut]
+    next: int | None
+
+
+class WaitThen(Schema):
+    request: UUID
+    process: int
+    name: str
+    amounts: list[int]
+    verdict: str
+    reason: str
+    since: datetime
+    version: int = Field(description="the event since which it waited")
+
+
+class PoolThen(Schema):
+    """A pool after one event. `steps` is the evidence of that event's decision: the Work that each process found."""
+
+    id: int
+    name: str
+    event: EventOut
+    resources: list[Resource]
+    capacity: list[int]
+    available: list[int]
+    processes: list[ProcessOut]
+    is_safe: bool
+    safe_sequence: list[int] | None
+    steps: list[Step]
+    waiting: list[WaitThen]
+
+
+@history.get("/{pool_id}/events", response=EventPage, summary="The pool's ledger, the newest event first")
+@needs("allocation.view_pool")
+def events(
+    request: Asking,
+    pool_id: PoolId,
+    process: Annotated[int | None, Query(ge=1, le=LARGEST, description="only about this process")] = None,
+    kind: Annotated[EventKind | None, Query(description="only of this kind")] = None,
+    cursor: Annotated[int | None, Query(ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first")] = None,
+    limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
+) -> dict[str, Any]:
+    if not Pool.objects.filter(pk=pool_id).exists():
+        raise UnknownPool(pool=pool_id)
+    rows, following = list_events(pool_id, Filters(process or 0, kind.value if kind else ""), before=cursor, limit=limit)
+    return {"items": [_event(row, row.process.label if row.process else None) for row in rows], "next": following}
+
+
+@history.get("/{pool_id}/as-of/{version}", response=PoolThen, summary="The pool as it was after an event of its ledger")
+@needs("allocation.view_pool")
+def as_of(request: Asking, pool_id: PoolId, version: Version) -> PoolThen:
+    return _then(bank_as_of(pool_id, version))
+
+
+def _then(then: BankThen) -> PoolThen:
+    return PoolThen(
+        id=then.id,
+        name=then.name,
+        event=_event(then.event, then.label or None),
+        resources=[Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in then.resources],
+        capacity=[one.capacity for one in then.resources],
+        available=[one.available for one in then.resources],
+        processes=[
+            ProcessOut(id=p.id, name=p.label, maximum=list(p.maximum), allocation=list(p.allocation), need=list(p.need), state=p.state)
+            for p in then.processes
+        ],
+        is_safe=then.is_safe,
+        safe_sequence=None if then.safe_sequence is None else list(then.safe_sequence),
+        steps=[Step(process=step.process, work=list(step.work)) for step in then.evidence],
+        waiting=[
+            WaitThen(
+                request=wait.request,
+                process=wait.process,
+                name=wait.label,
+                amounts=list(wait.amounts),
+                verdict=wait.verdict,
+                reason=wait.reason,
+                since=wait.since,
+                version=wait.version,
+            )
+            for wait in then.waiting
+        ],
+    )
+
+
+def _event(event: Event, name: str | None) -> EventOut:
+    return EventOut(
+        version=event.version,
+        kind=event.kind,
+        at=event.at,
+        process=event.process_id,
+        name=name,
+        epoch=event.epoch,
+        request=event.request_id,
+        grant=event.grant_id,
+        amounts=event.amounts,
+        available_before=event.available_before,
+        available_after=event.available_after,
+        verdict=event.verdict,
+        reason=event.reason,
+        sequence=event.sequence,
+    )

@@ -49,7 +49,8 @@ class Wait(NamedTuple):
 class Replay:
     """A pool as its ledger tells it, up to `version`. Finished processes are gone from it.
 
-    `kept` are those whose units are reserved; `overrides` tells that the next change of limits need not be safe.
+    `kept` are those whose units are reserved; `overrides` tells that the next change of limits need not be safe,
+    `counts` how many events of each kind there were.
     """
 
     version: int = 0
@@ -61,6 +62,7 @@ class Replay:
     kept: set[int] = field(default_factory=set)
     waiting: dict[UUID, Wait] = field(default_factory=dict)
     overrides: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
 
     def follow(self, entry: Entry) -> None:
         """Move on by one event. Raises Breach if it cannot be what happened next; the replay is of no use after that."""
@@ -76,6 +78,7 @@ class Replay:
         MOVES[entry.kind](self, entry)
         self._expect_balance(entry)
         self.version = entry.version
+        self.counts[entry.kind] = self.counts.get(entry.kind, 0) + 1
 
     def state(self, process: int | None = None) -> tuple[State, list[int]]:
         """Who holds something and may finish, with `process` among them if one is given, and who stands for the rows."""

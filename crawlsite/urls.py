@@ -6,6 +6,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from crawlsite.api.root import api
+from crawlsite.health.metrics import metrics
 from crawlsite.health.views import healthz, readyz
 
 urlpatterns = [
@@ -19,4 +20,5 @@ urlpatterns = [
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
 ]

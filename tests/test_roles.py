@@ -40,6 +40,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "logout/": {"POST": NOBODY},
     "healthz": {"GET": NOBODY},
     "readyz": {"GET": NOBODY},
+    "metrics": {"GET": VIEWER},
     "crawls/": {"GET": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/test-fetch/": {"POST": OPERATOR},
@@ -166,7 +167,7 @@ def refused(answer, role: Role, route: str) -> bool:
     if route.startswith("admin/"):
         return answer.status_code in (401, 403) or leads_to_log_in(answer)
     if role == NOBODY:
-        return leads_to_log_in(answer) or (answer.status_code == 401 and route.startswith("api/"))
+        return leads_to_log_in(answer) or (answer.status_code == 401 and (route.startswith("api/") or route == "metrics"))
     return answer.status_code == 403
 
 

@@ -33,6 +33,7 @@ def saved(replay: Replay) -> dict[str, Any]:
         "kept": sorted(replay.kept),
         "waiting": [[str(request), *wait] for request, wait in replay.waiting.items()],
         "overrides": replay.overrides,
+        "counts": replay.counts,
     }
 
 
@@ -50,4 +51,5 @@ def restored(version: int, state: dict[str, Any]) -> Replay:
             UUID(request): Wait(process, tuple(amounts), since, verdict) for request, process, amounts, since, verdict in state["waiting"]
         },
         overrides=state["overrides"],
+        counts=state["counts"],
     )

@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
+from allocation.checks import missing_units
 from crawling.keeper.leader import is_somebody_leading
 from crawling.keeper.messages import QUEUE, live_workers
 
@@ -25,8 +26,9 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """503 unless PostgreSQL, its tables and Redis are fit for use. Workers and keeper are told of, but pages work without."""
+    """503 unless PostgreSQL, its tables, Redis and the bank are fit for use. Workers and keeper are told of, but pages work without."""
     needed = {"postgresql": _postgresql(), "redis": _redis()}
+    needed["bank"] = _bank() if needed["postgresql"] == OK else "unknown"
     told = {
         **needed,
         "workers": _workers() if needed["redis"] == OK else "unknown",
@@ -42,6 +44,10 @@ def _postgresql() -> str:
     except DatabaseError as error:
         return f"no answer: {type(error).__name__}"
     return f"{len(pending)} migrations are to be run" if pending else OK
+
+
+def _bank() -> str:
+    return " ".join(missing_units()) or OK
 
 
 def _redis() -> str:

@@ -1,0 +1,37 @@
+"""Units that are missing are told wherever somebody looks: by `manage.py check --database default`, `/readyz` and at each start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.db import connection
+
+from allocation.models import Conservation
+
+
+def missing_units() -> list[str]:
+    """A sentence for each class of which units are missing, or are held without a grant."""
+    return [
+        f"Units of {row.key} are missing in pool {row.pool.name}: capacity {row.capacity}, available {row.available}, "
+        f"held {row.allocated}, of which {row.ungranted} without a grant."
+        for row in Conservation.objects.select_related("pool").order_by("pool", "ordinal")
+        if row.difference or row.ungranted
+    ]
+
+
+@register(Tags.database)
+def conservation_check(*, databases: Sequence[str] | None = None, **options: Any) -> list[CheckMessage]:
+    """Each unit of each pool is available or held, and each held one was granted."""
+    if not databases or not _is_there():
+        return []
+    hint = "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ from the ledger."
+    return [Error(sentence, hint=hint, id="allocation.E001") for sentence in missing_units()]
+
+
+def _is_there() -> bool:
+    """Before the first migration there is nothing to check."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('conservation') IS NOT NULL")
+        return bool(cursor.fetchone()[0])

@@ -1,0 +1,81 @@
+"""The bank in Prometheus' terms, read from the rows at each scrape: no counter is kept in memory, so none can be wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from django.db.models import Count, Max, Min
+from django.utils import timezone
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from allocation.models import Checkpoint, Conservation, Event, Pool, Request, RequestState
+from allocation.moment import one_moment
+
+#: kinds of events that are answers to requests
+DECISIONS = ("granted", "waiting", "rejected")
+
+
+class BankCollector(Collector):
+    """Every pool, as of the moment of the scrape."""
+
+    def collect(self) -> Iterator[Metric]:
+        with one_moment():
+            pools = list(Pool.objects.order_by("pk"))
+            yield from _units()
+            yield from _waits(pools)
+            yield from _past(pools)
+            safe = GaugeMetricFamily("crawlsite_bank_is_safe", "1 if the pool's state is known to be safe.", labels=["pool"])
+            for pool in pools:
+                safe.add_metric([pool.name], int(pool.is_safe))
+            yield safe
+
+
+def _units() -> Iterator[Metric]:
+    labels = ["pool", "resource"]
+    capacity = GaugeMetricFamily("crawlsite_bank_capacity_units", "Units that exist.", labels=labels)
+    available = GaugeMetricFamily("crawlsite_bank_available_units", "Units that nobody holds.", labels=labels)
+    error = GaugeMetricFamily(
+        "crawlsite_bank_conservation_error_units", "Units that are missing, or held without a grant: must be 0.", labels=labels
+    )
+    for row in Conservation.objects.select_related("pool").order_by("pool", "ordinal"):
+        capacity.add_metric([row.pool.name, row.key], row.capacity)
+        available.add_metric([row.pool.name, row.key], row.available)
+        error.add_metric([row.pool.name, row.key], abs(row.difference) + abs(row.ungranted))
+    yield from (capacity, available, error)
+
+
+def _waits(pools: list[Pool]) -> Iterator[Metric]:
+    waiting = GaugeMetricFamily("crawlsite_bank_waiting_requests", "Requests that wait.", labels=["pool"])
+    oldest = GaugeMetricFamily("crawlsite_bank_oldest_wait_seconds", "How long the oldest of them has waited.", labels=["pool"])
+    bypassed = GaugeMetricFamily("crawlsite_bank_most_bypasses", "How often one of them was passed at most.", labels=["pool"])
+    rows = Request.objects.filter(state=RequestState.WAITING).values("pool").order_by("pool")
+    found = {row["pool"]: row for row in rows.annotate(count=Count("pk"), since=Min("created_at"), most=Max("bypassed"))}
+    now = timezone.now()
+    for pool in pools:
+        row = found.get(pool.pk)
+        waiting.add_metric([pool.name], row["count"] if row else 0)
+        oldest.add_metric([pool.name], max(0.0, (now - row["since"]).total_seconds()) if row else 0)
+        bypassed.add_metric([pool.name], row["most"] if row else 0)
+    yield from (waiting, oldest, bypassed)
+
+
+def _past(pools: list[Pool]) -> Iterator[Metric]:
+    events = CounterMetricFamily("crawlsite_bank_events", "Entries of the ledger.", labels=["pool", "kind"])
+    decisions = CounterMetricFamily("crawlsite_bank_decisions", "Requests answered: granted, made to wait or rejected.", labels=["pool"])
+    for pool in pools:
+        counts = _counts(pool)
+        for kind, count in sorted(counts.items()):
+            events.add_metric([pool.name, kind], count)
+        decisions.add_metric([pool.name], sum(counts[kind] for kind in DECISIONS))
+    yield from (events, decisions)
+
+
+def _counts(pool: Pool) -> Counter[str]:
+    """Events by kind: what the latest checkpoint has counted, and those since. The whole ledger would be too much for a scrape."""
+    last = Checkpoint.objects.filter(pool=pool).order_by("-version").first()
+    since = Event.objects.filter(pool=pool, version__gt=last.version if last else 0)
+    counts = Counter[str](last.state["counts"] if last else {})
+    counts.update(dict(since.order_by().values_list("kind").annotate(Count("pk"))))
+    return counts

@@ -1,0 +1,40 @@
+"""`/metrics`: bank and crawls in Prometheus' text format, for whoever may look at the pools."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from ninja.errors import AuthenticationError
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from allocation.metrics import BankCollector
+from crawling.metrics import RunCollector
+from crawlsite.api.auth import Token
+
+
+@require_safe
+@never_cache
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Loopback is no proof of who asks, since a proxy asks from there too: a token is, or the dashboard's session."""
+    try:
+        Token()(request)
+    except AuthenticationError:
+        return _refused(401)
+    if not request.user.is_authenticated:
+        return _refused(401)
+    if not request.user.has_perm("allocation.view_pool"):
+        return _refused(403)
+    registry = CollectorRegistry()
+    registry.register(BankCollector())
+    registry.register(RunCollector())
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+def _refused(status: int) -> HttpResponse:
+    sentence = "Send the token of a user who may view pools: Authorization: Bearer TOKEN\n"
+    answer = HttpResponse(sentence, status=status, content_type="text/plain")
+    if status == 401:
+        answer["WWW-Authenticate"] = "Bearer"
+    return answer

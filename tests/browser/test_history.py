@@ -1,0 +1,46 @@
+"""The bank's past in a browser: gone through by keyboard, and fit for every eye and hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from allocation.models import Event, Pool
+from crawling.services.creating import start_run
+from tests.browser.house import MOST, make_crawl
+from tests.browser.test_accessible import SCREENS, TOO_WIDE, faults
+
+
+@pytest.fixture
+def address(pool, user_of) -> str:
+    for name, port in (("holder", 8901), ("waiter", 8902)):
+        start_run(make_crawl(f"The {name}", f"http://127.0.0.1:{port}/", by=user_of("operator"), claim=MOST))
+    return f"/bank/{Pool.objects.get().pk}/history/"
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_history_has_nothing_for_axe_to_find(browse, address, screen):
+    page = browse("viewer", **SCREENS[screen])
+
+    versions = Event.objects.filter(kind__in=["created", "granted", "waiting"]).values_list("version", flat=True)
+    found = [fault for version in versions for fault in faults(page, f"{address}?event={version}")]
+    page.get_by_text("The same in numbers").click()
+
+    assert (found, page.evaluate(TOO_WIDE)) == ([], 0)
+
+
+def test_history_is_gone_through_by_keyboard_without_scripts(browse, address):
+    page = browse("viewer", f"{address}?event=1", java_script_enabled=False)
+
+    for key in ("Forward", "Next wait"):
+        page.get_by_role("link", name=key, exact=True).focus()
+        page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("event 5 of 5")
+    expect(page.get_by_text("request made to wait").first).to_be_visible()
+    page.get_by_label("Kind").select_option("granted")
+    page.get_by_role("button", name="Show").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("kind=granted"))

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import expect
 
-from allocation.models import Event, Pool
-from crawling.services.creating import start_run
-from tests.browser.house import MOST, make_crawl
+from allocation.models import Event
+from allocation.services import register_process, request_resources
+from tests.browser.house import MOST
 from tests.browser.test_accessible import SCREENS, TOO_WIDE, faults
 
 
 @pytest.fixture
-def address(pool, user_of) -> str:
-    for name, port in (("holder", 8901), ("waiter", 8902)):
-        start_run(make_crawl(f"The {name}", f"http://127.0.0.1:{port}/", by=user_of("operator"), claim=MOST))
-    return f"/bank/{Pool.objects.get().pk}/history/"
+def address(pool) -> str:
+    """Five events: the pool is made, two are registered and ask for most of the bandwidth; the second waits."""
+    for label in ("The holder", "The waiter"):
+        process = register_process(pool=pool.pk, label=label, run_ref="", maximum={**MOST, "worker": 1, "fetch_slots": 8})
+        request_resources(process=process.pk, amounts={**MOST, "worker": 1}, request_id=uuid4())
+    return f"/bank/{pool.pk}/history/"
 
 
 @pytest.mark.parametrize("screen", SCREENS)

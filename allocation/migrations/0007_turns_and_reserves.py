@@ -28,7 +28,11 @@ class Migration(migrations.Migration):
                 db_default=allocation.fields.ClockTimestamp(), help_text="when it arrived, less what its priority lifts it"
             ),
         ),
-        migrations.RunSQL("UPDATE allocation_request SET turn = created_at", reverse_sql=migrations.RunSQL.noop),
+        # The new column has rewritten the rows, so that changing them queues checks of their references; an index wants those done.
+        migrations.RunSQL(
+            "UPDATE allocation_request SET turn = created_at; SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED",
+            reverse_sql=migrations.RunSQL.noop,
+        ),
         migrations.RemoveIndex(
             model_name="request",
             name="request_waiting",

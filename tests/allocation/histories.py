@@ -27,8 +27,8 @@ from tests.allocation.conftest import KEYS
 amounts = st.dictionaries(st.sampled_from(KEYS[:2]), st.integers(0, 4), max_size=2)
 deeds = st.tuples(
     st.sampled_from(
-        ["start"] * 6 + ["growth"] * 6 + ["stage"] * 3 + ["release"] * 4 + ["end"] * 4 + ["late", "again", "reap", "keep", "keep"]
-        + ["resume", "resume", "cancel", "finish", "register", "register", "claim", "capacity"]
+        ["start"] * 6 + ["growth"] * 6 + ["stage"] * 2 + ["growth now"] * 2 + ["release"] * 4 + ["end"] * 4
+        + ["late", "again", "reap", "keep", "keep", "resume", "resume", "cancel", "finish", "register", "register", "claim", "capacity"]
     ),
     st.integers(0, 4),
     amounts,
@@ -66,6 +66,8 @@ class Story:
                 request_resources(process=pk, amounts=what, request_id=uuid4())
             case "growth" | "stage":
                 request_resources(process=pk, amounts=what, request_id=uuid4(), kind=deed, epoch=epoch)
+            case "growth now":
+                request_resources(process=pk, amounts=what, request_id=uuid4(), kind="growth", epoch=epoch, wait=False)
             case "release" | "end":
                 self.last_release = uuid4()
                 release_resources(process=pk, epoch=epoch, release_id=self.last_release, amounts=what if deed == "release" else None)

@@ -85,6 +85,14 @@ class CapacityWouldBeUnsafe(AllocationError):
     """With this capacity not every process could be sure to finish; choose a higher one or wait for a release."""
 
 
+class OverrideNeedsReason(AllocationError):
+    """To put up with an unsafe state takes a reason, which is recorded; say why it must be."""
+
+
+class ClassKeyTaken(AllocationError):
+    """The pool has a resource class of that key already; choose another."""
+
+
 class RequestExceedsNeed(AllocationError):
     """More was requested than the declared maximum still allows; ask for less or raise the claim."""
 

@@ -29,7 +29,8 @@ def _event_row(event: Event, measures: list[Measure]) -> EventRow:
         what=kind.label.partition(" (")[0],
         process=event.process_id,
         label=event.process.label if event.process else "",
-        amounts=tuple(measure.amount(units) for measure, units in zip(measures, event.amounts, strict=True) if units),
+        # Events from before a class was added are shorter.
+        amounts=tuple(measure.amount(units) for measure, units in zip(measures, event.amounts, strict=False) if units),
         reason=event.reason,
     )
 

@@ -80,7 +80,7 @@ def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
         row.pk: [
             Holding(row.pk, one.key, one.unit, row.allocated[one.ordinal], row.since)
             for one in classes
-            if one.pool_id == row.pool_id and row.allocated[one.ordinal]
+            if one.pool_id == row.pool_id and any(row.allocated[one.ordinal : one.ordinal + 1])
         ]
         for row in rows
     }
@@ -126,8 +126,11 @@ def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[Step, ...]:
 
 
 def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[ResourceRow, ...]:
-    """Capacity and Available of a pool, class by class."""
-    return tuple(ResourceRow(one.key, one.unit, one.sentence, pool.capacity[one.ordinal], pool.available[one.ordinal]) for one in classes)
+    """Capacity and Available of a pool, class by class; not of a class that was added since the pool was read."""
+    return tuple(
+        ResourceRow(one.key, one.unit, one.sentence, units, free)
+        for one, units, free in zip(classes, pool.capacity, pool.available, strict=False)
+    )
 
 
 def _wait_row(

@@ -85,16 +85,31 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Preview:
-    """What a change of limits would do: be `refused` with a sentence (and the class it names), or serve these who wait.
+class Override:
+    """Somebody who answers for an unsafe state, and why it must be; both go into the ledger."""
 
-    `misfits` names the processes that claim more than there would be.
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a change of limits would do.
+
+    refused: the sentence with which it would be, or empty; `resource` is the class it names.
+    misfits: who claims more than there would be, so that it cannot be done at all.
+    stuck: who could not be sure to finish; if any, only an override does it.
+    served: whose request would be granted by it. waiting: whose request would still wait.
+    would_wait: who could get all it may still ask for now, but then would have to wait.
     """
 
     refused: str = ""
     resource: str = ""
     misfits: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
     served: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    would_wait: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,10 @@ class EventKind(models.TextChoices):
     CAPACITY_SET = "capacity_set", "capacity changed (the new capacity)"
     RESERVED_SET = "reserved_set", "units reserved for urgent starts (the units)"
     CLAIM_CHANGED = "claim_changed", "claim changed (the new claim)"
+    OVERRIDDEN = "overridden", "unsafe change of limits put through; it follows (nothing)"
+    CLASS_ADDED = "class_added", "resource class added (the new capacity)"
+    RULES_CHANGED = "rules_changed", "rules for turns changed (units reserved for urgent work)"
+    PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
 
 
 class Event(models.Model):

@@ -3,6 +3,7 @@
 from allocation.models import RequestKind
 from allocation.services.asking import cancel_request, request_resources
 from allocation.services.checkpoints import keep_checkpoints
+from allocation.services.classes import add_class
 from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
 from allocation.services.leases import reap_expired, renew_lease, take_lease
 from allocation.services.messages import mark_sent, unsent_outbox
@@ -10,18 +11,20 @@ from allocation.services.pools import change_claim, create_pool, enter_stage, re
 from allocation.services.previews import preview_capacity, preview_claim
 from allocation.services.pumping import pump_pool
 from allocation.services.returning import finish_process, release_resources
-from allocation.values import Kept, NewClass, OutboxMessage, Outcome, Preview, Reaped, Released, ReleaseStatus
+from allocation.values import Kept, NewClass, OutboxMessage, Outcome, Override, Preview, Reaped, Released, ReleaseStatus
 
 __all__ = [
     "Kept",
     "NewClass",
     "OutboxMessage",
     "Outcome",
+    "Override",
     "Preview",
     "Reaped",
     "ReleaseStatus",
     "Released",
     "RequestKind",
+    "add_class",
     "cancel_request",
     "change_claim",
     "check_keep_seconds",

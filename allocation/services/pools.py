@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 
@@ -18,6 +19,7 @@ from allocation.errors import (
     ClaimBelowHoldings,
     ClaimExceedsCapacity,
     ClaimWouldBeUnsafe,
+    OverrideNeedsReason,
     PoolNameTaken,
     ProcessFinished,
 )
@@ -26,7 +28,16 @@ from allocation.models import EventKind, Policy, Pool, Process, ProcessState, Re
 from allocation.services.bank import Bank, locked_bank, pool_of
 from allocation.services.pumping import pump
 from allocation.services.transaction import bank_transaction
-from allocation.values import NewClass
+from allocation.values import NewClass, Override
+from allocation.wording import some
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The bank as a change of limits left it, and who could not be sure to finish under it: nobody, unless it was overridden."""
+
+    bank: Bank
+    stuck: tuple[str, ...] = ()
 
 
 @bank_transaction
@@ -82,12 +93,12 @@ def register_process(
 
 
 @bank_transaction
-def change_claim(*, process: int, maximum: Mapping[str, int]) -> Process:
+def change_claim(*, process: int, maximum: Mapping[str, int], override: Override | None = None) -> Process:
     """Change the claim in the classes named: down to what is held or waited for, up as far as the state stays safe.
 
     Raises ClaimBelowHoldings, ClaimExceedsCapacity, ClaimWouldBeUnsafe, ProcessFinished and what `vector` raises.
     """
-    return put_claim(process, maximum).processes[process]
+    return put_claim(process, maximum, override).bank.processes[process]
 
 
 @bank_transaction
@@ -97,11 +108,11 @@ def enter_stage(*, process: int, stage: str, claim: Mapping[str, int]) -> Proces
     A process that lowers its claim stage by stage lets others go on earlier: lowering is always safe (Lang, IEEE TSE 25(3),
     1999). Raising is checked. Raises what `change_claim` does: then nothing has changed.
     """
-    return put_claim(process, claim, stage).processes[process]
+    return put_claim(process, claim, stage=stage).bank.processes[process]
 
 
-def put_claim(process: int, maximum: Mapping[str, int], stage: str | None = None) -> Bank:
-    """`change_claim` within the caller's bank transaction; returns the bank as it was written."""
+def put_claim(process: int, maximum: Mapping[str, int], override: Override | None = None, *, stage: str | None = None) -> Changed:
+    """`change_claim` within the caller's bank transaction."""
     with locked_bank(pool_of(process), process) as bank:
         changed = bank.processes[process]
         if changed.state == ProcessState.FINISHED:
@@ -112,26 +123,28 @@ def put_claim(process: int, maximum: Mapping[str, int], stage: str | None = None
         _check_claim_covers(bank, changed, claim)
         _check_claim_fits(bank, claim)
         changed.max_claim = list(claim)
-        if not banker.fits(claim, old):
-            _check_safe(bank, bank.available, ClaimWouldBeUnsafe)
+        stuck = () if banker.fits(claim, old) else _check_safe(bank, bank.available, ClaimWouldBeUnsafe, override)
         changed.stage = changed.stage if stage is None else stage
         changed.save(update_fields=["max_claim", "stage"])
         bank.log(EventKind.CLAIM_CHANGED, changed, amounts=claim, reason=f"Stage: {stage}." if stage else "")
         pump(bank)
-    return bank
+    return Changed(bank, stuck)
 
 
 @bank_transaction
-def set_capacity(*, pool: int, capacity: Mapping[str, int]) -> Pool:
+def set_capacity(*, pool: int, capacity: Mapping[str, int], override: Override | None = None) -> Pool:
     """Change the capacity of the classes named, and serve those who wait if there is more.
+
+    With an override an unsafe state is put up with and the pool is flagged: until the state is safe again only requests
+    that make it so, or that let their process finish, are granted.
 
     Raises CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe: then nothing has changed.
     """
-    return put_capacity(pool, capacity).pool
+    return put_capacity(pool, capacity, override).bank.pool
 
 
-def put_capacity(pool: int, capacity: Mapping[str, int]) -> Bank:
-    """`set_capacity` within the caller's bank transaction; returns the bank as it was written."""
+def put_capacity(pool: int, capacity: Mapping[str, int], override: Override | None) -> Changed:
+    """`set_capacity` within the caller's bank transaction."""
     with locked_bank(pool) as bank:
         named, old = bank.vector(capacity), tuple(bank.pool.capacity)
         new = tuple(named[j] if key in capacity else old[j] for j, key in enumerate(bank.keys))
@@ -141,12 +154,11 @@ def put_capacity(pool: int, capacity: Mapping[str, int]) -> Bank:
                 raise CapacityBelowUse(resource=key, capacity=units, in_use=used)
         _check_claims_within(bank, new, old)
         available = banker.minus(new, in_use)
-        if not banker.fits(old, new):
-            _check_safe(bank, available, CapacityWouldBeUnsafe)
+        stuck = () if banker.fits(old, new) else _check_safe(bank, available, CapacityWouldBeUnsafe, override)
         bank.pool.capacity, bank.available = list(new), available
         bank.log(EventKind.CAPACITY_SET, amounts=new, before=before)
         pump(bank)
-    return bank
+    return Changed(bank, stuck)
 
 
 @bank_transaction
@@ -190,13 +202,25 @@ def _check_claims_within(bank: Bank, new: Vector, old: Vector) -> None:
                 raise CapacityBelowClaim(resource=key, capacity=capacity, process=label, claim=units)
 
 
-def _check_safe(bank: Bank, available: Vector, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe]) -> None:
-    """The full check, on the claims as they now stand in memory. A naive pool promises nothing."""
+def _check_safe(
+    bank: Bank, available: Vector, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe], override: Override | None
+) -> tuple[str, ...]:
+    """The full check, on the claims as they now stand in memory; returns who could not be sure to finish, if that is overridden.
+
+    A naive pool promises nothing.
+    """
     if bank.pool.policy == Policy.NAIVE:
-        return
+        return ()
     state, rows = bank.state()
     state = State(available, state.maximum, state.allocation)
-    finish = banker.finishable(state)
-    stuck = [process.label for i, process in enumerate(rows) if i not in finish]
-    if stuck:
+    finish = set(banker.finishable(state))
+    stuck = tuple(process.label for i, process in enumerate(rows) if i not in finish)
+    if not stuck:
+        return ()
+    if override is None:
         raise refusal(stuck=", ".join(stuck))
+    if not override.reason.strip():
+        raise OverrideNeedsReason
+    bank.pool.is_safe = False
+    bank.log(EventKind.OVERRIDDEN, reason=f"{override.by}: {override.reason.strip()} Not sure to finish: {some(stuck)}.")
+    return stuck

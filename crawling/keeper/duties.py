@@ -59,7 +59,7 @@ def count_workers() -> None:
     """Let the `worker` class have as many units as there are workers, so that a grant always finds one."""
     pool = default_pool()
     workers = live_workers()
-    units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True))
+    units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
     if not workers or units.get("worker") in (None, workers):
         return
     try:

@@ -98,7 +98,7 @@ def digest_of(fields: Mapping[str, Any]) -> str:
 
 def capacity_of(pool: Pool) -> dict[str, int]:
     """Units that exist, by class."""
-    return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True))
+    return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
 
 
 def seed_errors(order: CrawlOrder) -> dict[str, str]:

@@ -29,7 +29,6 @@ from allocation.services.bank import Bank, locked_bank, pool_of
 from allocation.services.pumping import pump
 from allocation.services.transaction import bank_transaction
 from allocation.values import NewClass, Override
-from allocation.wording import some
 
 
 @dataclass(frozen=True)
@@ -222,5 +221,5 @@ def _check_safe(
     if not override.reason.strip():
         raise OverrideNeedsReason
     bank.pool.is_safe = False
-    bank.log(EventKind.OVERRIDDEN, reason=f"{override.by}: {override.reason.strip()} Not sure to finish: {some(stuck)}.")
+    bank.log(EventKind.OVERRIDDEN, reason=f"{override.by}: {override.reason.strip()}")
     return stuck

@@ -52,7 +52,7 @@ def test_override_flags_the_pool_and_is_an_event_of_its_own_before_the_change(cu
     assert (available(pool), is_safe(pool)) == ((2,), False)
     latest = list(Event.objects.filter(pool=pool).order_by("-version")[:2])
     assert [event.kind for event in latest] == [EventKind.CAPACITY_SET, EventKind.OVERRIDDEN]
-    assert latest[1].reason == "ada: A drive broke. Not sure to finish: P0 and P2."
+    assert latest[1].reason == "ada: A drive broke."
 
 
 def test_flagged_pool_grants_what_lets_its_process_finish_and_nothing_else(cut):

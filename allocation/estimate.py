@@ -1,0 +1,197 @@
+"""Estimate when those who wait will be served, and say on what the estimate rests. Pure: the caller passes times.
+
+The bank is played forward. Whoever holds gives everything back when its time is over: the end of its reservation, or the
+time that its shifts usually take. Of those who wait, in turn, each is granted as soon as it may be, and holds for its usual
+time as well. The order in which the holders finish is a safe sequence wherever each can finish by then; a holder of whom
+no time is known is never counted upon. So an estimate is no promise, and is never told without what it assumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from allocation import banker
+from allocation.banker import State, Vector, Verdict
+from allocation.wording import some
+
+#: how many of those who wait are told an estimate, and how many steps are played for them: a page must not wait for it
+WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
+
+
+@dataclass(frozen=True)
+class Term:
+    """How long a process goes on holding: `left` seconds by its `usual` shift, or until its reservation ends (usual None)."""
+
+    left: float
+    usual: float | None = None
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A process that holds something. term: None if it has never finished a shift, so that nothing is known."""
+
+    id: int
+    label: str
+    maximum: Vector
+    allocation: Vector
+    term: Term | None = None
+
+    @property
+    def is_reserved(self) -> bool:
+        return self.term is not None and self.term.usual is None
+
+
+@dataclass(frozen=True)
+class Waiter:
+    """A request that waits. usual: seconds that its process holds for once it is served, if known.
+
+    leaves: what must stay free beside it, if anything is reserved for urgent work.
+    """
+
+    process: int
+    label: str
+    maximum: Vector
+    amounts: Vector
+    usual: float | None = None
+    leaves: Vector = ()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """When a wait may end. seconds: None where nobody can tell; sentence: the estimate with what it assumes, or why there is none."""
+
+    seconds: float | None
+    sentence: str
+
+
+def estimate_starts(
+    available: Vector, tenants: Sequence[Tenant], waiters: Sequence[Waiter], *, is_naive: bool = False, keeps_turn: bool = False
+) -> list[Estimate]:
+    """An estimate for each of `waiters`, who stand in the order of their turns. A process may hold and wait.
+
+    keeps_turn: the first has been passed so often that nobody who holds nothing may pass it again.
+    """
+    play = _Play(available, tenants, is_naive=is_naive)
+    served = play.serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
+    estimates = []
+    for place, waiter in enumerate(waiters):
+        if waiter.process in served:
+            seconds, returned, passed = served[waiter.process]
+            estimates.append(Estimate(seconds, _sentence(waiter, available, seconds, returned, passed)))
+        elif place >= WAITERS_AT_MOST:
+            estimates.append(Estimate(None, f"No estimate: {place} are ahead in line."))
+        else:
+            estimates.append(Estimate(None, _unknown(waiter, available, tenants)))
+    return estimates
+
+
+class _Play:
+    """The bank played forward from now; `clock` counts seconds."""
+
+    def __init__(self, available: Vector, tenants: Sequence[Tenant], *, is_naive: bool) -> None:
+        self.clock = 0.0
+        self.available = available
+        self.is_naive = is_naive
+        self.holders = {tenant.id: tenant for tenant in tenants}
+        self.ends = {tenant.id: tenant.term.left for tenant in tenants if tenant.term}
+        self.returned: list[Tenant] = []
+
+    def serve(self, waiters: Sequence[Waiter], *, keeps_turn: bool) -> dict[int, tuple[float, list[Tenant], int]]:
+        """For each that is served: when, who had given back by then, and how many of those ahead of it were served before."""
+        served: dict[int, tuple[float, list[Tenant], int]] = {}
+        left = list(waiters)
+        for _ in range(STEPS_AT_MOST):
+            for waiter in list(left):
+                is_kept_back = keeps_turn and left[0] is waiters[0] is not waiter and waiter.process not in self.holders
+                if not is_kept_back and self._may_have(waiter):
+                    ahead = sum(1 for other in waiters[: waiters.index(waiter)] if other.process in served)
+                    served[waiter.process] = self.clock, list(self.returned), ahead
+                    self._grant(waiter)
+                    left.remove(waiter)
+            if not left or not self.ends:
+                break
+            self._let_the_next_finish()
+        return served
+
+    def _may_have(self, waiter: Waiter) -> bool:
+        beside = banker.plus(waiter.amounts, waiter.leaves) if waiter.leaves else waiter.amounts
+        if not banker.fits(beside, self.available):
+            return False
+        if self.is_naive:
+            return True
+        rows = [tenant for tenant in self.holders.values() if tenant.id != waiter.process and not tenant.is_reserved]
+        held = self.holders[waiter.process].allocation if waiter.process in self.holders else (0,) * len(self.available)
+        maximum = (waiter.maximum, *(tenant.maximum for tenant in rows))
+        state = State(self.available, maximum, (held, *(tenant.allocation for tenant in rows)))
+        return banker.decide(state, 0, waiter.amounts, state_is_safe=False) is Verdict.GRANT
+
+    def _grant(self, waiter: Waiter) -> None:
+        self.available = banker.minus(self.available, waiter.amounts)
+        before = self.holders.get(waiter.process)
+        held = banker.plus(before.allocation, waiter.amounts) if before else waiter.amounts
+        self.holders[waiter.process] = Tenant(waiter.process, waiter.label, waiter.maximum, held, before.term if before else None)
+        if before is None and waiter.usual is not None:
+            self.holders[waiter.process] = Tenant(waiter.process, waiter.label, waiter.maximum, held, Term(waiter.usual, waiter.usual))
+            self.ends[waiter.process] = self.clock + waiter.usual
+
+    def _let_the_next_finish(self) -> None:
+        process = min(self.ends, key=lambda one: (self.ends[one], one))
+        self.clock = max(self.clock, self.ends.pop(process))
+        gone = self.holders.pop(process)
+        self.available = banker.plus(self.available, gone.allocation)
+        self.returned.append(gone)
+
+
+def _sentence(waiter: Waiter, available: Vector, seconds: float, returned: Sequence[Tenant], passed: int) -> str:
+    if not returned:
+        return "Within seconds, if nobody asks for the same first."
+    short = [j for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True)) if asked > free]
+    # Where enough is free, and it is only not safe yet, any of those who gave back may have made it so.
+    wanted = [tenant for tenant in returned if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))]
+    unique = {tenant.id: tenant for tenant in wanted or returned}
+    terms = some([_term(tenant) for tenant in unique.values()])
+    ahead = (
+        ""
+        if not passed
+        else f", and {'the one' if passed == 1 else f'the {passed}'} ahead in line {'is' if passed == 1 else 'are'} served first"
+    )
+    return f"{_when(seconds)}, if {terms}{ahead}."
+
+
+def _term(tenant: Tenant) -> str:
+    assert tenant.term is not None
+    if tenant.term.usual is None:
+        return f"the reservation of {tenant.label} ends as set"
+    if tenant.term.left <= 0:
+        return f"{tenant.label} gives back soon: it has held for longer than its usual {_span(tenant.term.usual)}"
+    return f"{tenant.label} gives back after its usual {_span(tenant.term.usual)}"
+
+
+def _unknown(waiter: Waiter, available: Vector, tenants: Sequence[Tenant]) -> str:
+    short = [j for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True)) if asked > free]
+    holders = [tenant for tenant in tenants if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))]
+    new = [tenant.label for tenant in holders if tenant.term is None]
+    if not holders:
+        return "No estimate: nobody holds what is short."
+    if len(new) == len(holders):
+        return "No estimate: nobody who holds it has finished a shift yet."
+    if new:
+        return f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a shift yet."
+    return "No estimate: even if all who hold it give back as usual, others are served first or it is not safe yet."
+
+
+def _when(seconds: float) -> str:
+    return "Any moment now" if seconds <= 0 else f"About {_span(seconds)}"
+
+
+def _span(seconds: float) -> str:
+    """Coarse on purpose: tens of seconds, then minutes, then hours."""
+    if seconds < 10:
+        return f"{max(1, ceil(seconds))} s"
+    if seconds < 95:
+        return f"{ceil(seconds / 10) * 10} s"
+    if seconds < 90 * 60:
+        return f"{ceil(seconds / 60)} min"
+    return f"{seconds / 3600:.0f} h"

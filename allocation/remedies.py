@@ -1,0 +1,41 @@
+"""What would make an unsafe state safe again. Pure."""
+
+from __future__ import annotations
+
+from allocation import banker
+from allocation.banker import State, Vector
+
+
+def stuck(state: State) -> list[int]:
+    """The rows that could not be sure to finish."""
+    finish = set(banker.finishable(state))
+    return [i for i in range(len(state.maximum)) if i not in finish]
+
+
+def missing_units(state: State) -> Vector:
+    """Units by class with which everybody could finish, were they added; nothing if the state is safe.
+
+    Whoever is stuck and lacks the least is helped first, and what it then gives back counts for the others. Fewer units
+    may do where several classes are short.
+    """
+    missing = (0,) * len(state.available)
+    while left := stuck(more := State(banker.plus(state.available, missing), state.maximum, state.allocation)):
+        missing = banker.plus(missing, min((_lack(more, i) for i in left), key=sum))
+    return missing
+
+
+def claims_too_high(state: State) -> dict[int, Vector]:
+    """By how much the claims of which rows would have to fall for everybody to finish. Likewise, not always the least."""
+    lower: dict[int, Vector] = {}
+    maximum = list(state.maximum)
+    while left := stuck(less := State(state.available, tuple(maximum), state.allocation)):
+        i = min(left, key=lambda row: sum(_lack(less, row)))
+        lower[i] = _lack(less, i)
+        maximum[i] = banker.minus(maximum[i], lower[i])
+    return lower
+
+
+def _lack(state: State, row: int) -> Vector:
+    """What a row needs beyond all that is sure to come free."""
+    work = banker.work_along(state, banker.finishable(state))[-1]
+    return tuple(max(0, need - free) for need, free in zip(state.need[row], work, strict=True))

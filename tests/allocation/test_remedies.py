@@ -1,0 +1,49 @@
+"""What is said to make a state safe again does."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allocation.banker import State, find_safe_sequence, fits, minus, plus
+from allocation.remedies import claims_too_high, missing_units, stuck
+
+DRIVES = State((2,), ((4,), (10,), (9,)), ((2,), (5,), (2,)))
+numbers = st.integers(0, 5)
+
+
+@st.composite
+def states(draw):
+    m = draw(st.integers(1, 3))
+    vectors = st.tuples(*[numbers] * m)
+    held = draw(st.lists(vectors, max_size=5))
+    return State(draw(vectors), tuple(plus(row, draw(vectors)) for row in held), tuple(held))
+
+
+def test_a_drive_more_or_a_lower_claim_makes_the_tape_drives_safe():
+    assert stuck(DRIVES) == [1, 2]
+    assert missing_units(DRIVES) == (1,)
+    assert claims_too_high(DRIVES) == {1: (1,)}
+
+
+@given(states())
+def test_units_that_are_said_to_be_missing_are_enough(state):
+    more = State(plus(state.available, missing_units(state)), state.maximum, state.allocation)
+
+    assert find_safe_sequence(more) is not None
+
+
+@given(states())
+def test_claims_that_are_said_to_be_too_high_may_fall_so_far_and_it_is_enough(state):
+    maximum = list(state.maximum)
+    for row, less in claims_too_high(state).items():
+        maximum[row] = minus(maximum[row], less)
+        assert fits(state.allocation[row], maximum[row])
+
+    assert find_safe_sequence(State(state.available, tuple(maximum), state.allocation)) is not None
+
+
+@given(states())
+def test_a_safe_state_needs_no_remedy(state):
+    if find_safe_sequence(state) is not None:
+        assert (any(missing_units(state)), claims_too_high(state)) == (False, {})

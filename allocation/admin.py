@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -12,12 +15,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html_join
 
-from allocation.forms import CapacityForm, ClaimForm, LimitsForm
+from allocation.forms import CapacityForm, ClaimForm, LimitsForm, NewClassForm, PriorityForm, TurnsForm
 from allocation.models import Event, MatrixCell, Pool, Process, ResourceClass
-
-Row = TypeVar("Row", Pool, Process)
+from allocation.services import Override
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -39,59 +41,80 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
-class LimitsAdmin(ReadOnlyAdmin, Generic[Row]):
-    """Read-only, but for a page that edits limits: fields, then what the bank would answer, then the change.
+@dataclass(frozen=True)
+class LimitsPage:
+    """A page that edits limits: its name in addresses, its heading, and its form."""
+
+    name: str
+    title: str
+    form: Callable[[Any, Any], LimitsForm]
+
+
+class LimitsAdmin(ReadOnlyAdmin):
+    """Read-only, but for pages that edit limits: fields, then what the bank would answer, then the change.
 
     Not an admin form's save, and not in the admin's transaction: the service locks, checks and serves those who wait.
     """
 
-    form_class: type[Any]
-    page: str
-    what: str
+    pages: tuple[LimitsPage, ...] = ()
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.limits_view)
-        return [path(f"<int:pk>/{self.page}/", view, name=f"allocation_{self.opts.model_name}_{self.page}"), *super().get_urls()]
+        views = [(page, self.admin_site.admin_view(partial(self.limits_view, page=page))) for page in self.pages]
+        own = [path(f"<int:pk>/{page.name}/", view, name=self._name_of(page)) for page, view in views]
+        return [*own, *super().get_urls()]
 
-    def link_to_limits(self, row: Row) -> str:
-        address = reverse(f"admin:allocation_{self.opts.model_name}_{self.page}", args=[row.pk])
-        return format_html('<a href="{}">edit {}</a>', address, self.page)
+    def _name_of(self, page: LimitsPage) -> str:
+        return f"allocation_{self.opts.model_name}_{page.name.replace('-', '_')}"
 
-    def limits_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def links(self, row: models.Model) -> str:
+        pages = [(reverse(f"admin:{self._name_of(page)}", args=[row.pk]), page.title.lower()) for page in self.pages]
+        return format_html_join(" · ", '<a href="{}">{}</a>', pages)
+
+    def limits_view(self, request: HttpRequest, pk: int, *, page: LimitsPage) -> HttpResponse:
         if not request.user.has_perm("allocation.change_pool"):
             raise PermissionDenied
         row = get_object_or_404(self.model, pk=pk)
-        form: LimitsForm = self.form_class(row, request.POST if request.method == "POST" else None)
+        form = page.form(row, request.POST if request.method == "POST" else None)
         preview = None
         if form.is_valid():
-            if "confirm" in request.POST and form.apply():
-                self._tell(request, row, form)
+            if self._applied(request, row, page, form):
                 return redirect(f"admin:allocation_{self.opts.model_name}_changelist")
-            preview = form.preview() if form.is_valid() and form.new() else None
+            preview = form.preview() if form.is_valid() and form.changes() else None
             if preview and preview.refused:
                 form.refuse(preview.refused, preview.resource)
             elif preview is None and not form.errors:
                 messages.info(request, "Nothing would change: enter new numbers first.")
-        title = f"{self.what} of {row}"
+        title = f"{page.title} of {row}"
         context = {**self.admin_site.each_context(request), "opts": self.opts, "form": form, "row": row, "preview": preview, "title": title}
         return TemplateResponse(request, "allocation/admin_limits.html", context)
 
-    def _tell(self, request: HttpRequest, row: Row, form: LimitsForm) -> None:
-        """To whom it concerns: the one who changed it, and the audit log."""
-        self.log_change(request, row, json.dumps({"action": f"{self.page} changed", "changes": form.changes()}))
-        messages.success(request, f"{self.what} of {row} is changed.")
+    def _applied(self, request: HttpRequest, row: models.Model, page: LimitsPage, form: LimitsForm) -> bool:
+        """Make the change if it is confirmed, or overridden; and tell those whom it concerns: who did it, and the audit log."""
+        if not {"confirm", "override"} & set(request.POST):
+            return False
+        reason = form.cleaned_data["override_reason"] if "override" in request.POST else None
+        if not form.apply(None if reason is None else Override(request.user.get_username(), reason)):
+            return False
+        action = f"{page.title.lower()} changed" + (f", an override if unsafe: {reason}" if reason else "")
+        self.log_change(request, row, json.dumps({"action": action, "changes": form.changes()}))
+        messages.success(request, f"{page.title} of {row} is changed.")
+        return True
 
 
 @admin.register(Pool)
-class PoolAdmin(LimitsAdmin[Pool]):
-    form_class, page, what = CapacityForm, "capacity", "Capacity"
+class PoolAdmin(LimitsAdmin):
+    pages = (
+        LimitsPage("capacity", "Capacity", CapacityForm),
+        LimitsPage("turns", "Turns and reserves", TurnsForm),
+        LimitsPage("add-class", "New resource class", NewClassForm),
+    )
     list_display = ["name", "policy", "is_safe", "version", "edit_limits"]
-    fields = ["name", "policy", "capacity", "available", "is_safe", "version", "bypass_limit", "updated_at", "edit_limits"]
+    fields = ["name", "policy", "capacity", "available", "reserved", "is_safe", "version", "bypass_limit", "updated_at", "edit_limits"]
     readonly_fields = ["edit_limits"]
 
-    @admin.display(description="limits")
+    @admin.display(description="edit limits")
     def edit_limits(self, pool: Pool) -> str:
-        return self.link_to_limits(pool)
+        return self.links(pool)
 
 
 @admin.register(ResourceClass)
@@ -109,8 +132,8 @@ class ResourceClassAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Process)
-class ProcessAdmin(LimitsAdmin[Process]):
-    form_class, page, what = ClaimForm, "claim", "Claim (Max)"
+class ProcessAdmin(LimitsAdmin):
+    pages = (LimitsPage("claim", "Claim", ClaimForm), LimitsPage("priority", "Priority", PriorityForm))
     list_display = [
         "label",
         "pool",
@@ -122,16 +145,17 @@ class ProcessAdmin(LimitsAdmin[Process]):
         "lease_until",
         "kept_until",
         "worker",
-        "edit_claim",
+        "priority",
+        "edit_limits",
     ]
-    readonly_fields = ["edit_claim"]
+    readonly_fields = ["edit_limits"]
     list_select_related = ["pool"]
     list_filter = ["pool", "state", "holding"]
     search_fields = ["label", "run_ref"]
 
-    @admin.display(description="claim (Max)")
-    def edit_claim(self, process: Process) -> str:
-        return self.link_to_limits(process)
+    @admin.display(description="edit limits")
+    def edit_limits(self, process: Process) -> str:
+        return self.links(process)
 
 
 @admin.register(MatrixCell)

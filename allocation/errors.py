@@ -49,6 +49,10 @@ class BadPriority(AllocationError):
     """A priority is a whole number from -10 to 10."""
 
 
+class BadBypassLimit(AllocationError):
+    """A bypass limit is a whole number from 0 to 10,000."""
+
+
 class ClaimNotWhole(AllocationError):
     """In this pool all is asked for at once: ask for the whole claim, or lower the claim first."""
 

@@ -1,4 +1,4 @@
-"""Forms for limits: one field a class. What they ask is shown first, as the bank would answer it, and done once confirmed."""
+"""Forms for limits. What they ask is shown first, as the bank would answer it, and done once confirmed."""
 
 from __future__ import annotations
 
@@ -8,39 +8,67 @@ from typing import Any
 from django import forms
 
 from allocation.errors import AllocationError
+from allocation.fairness import PRIORITIES, URGENT
 from allocation.models import Pool, Process, ResourceClass
-from allocation.services import Preview, change_claim, preview_capacity, preview_claim, set_capacity
+from allocation.services import (
+    NewClass,
+    Override,
+    PoolLimits,
+    Preview,
+    ProcessLimits,
+    add_class,
+    change_limits,
+    change_process,
+    preview_limits,
+    preview_process,
+)
 from allocation.wording import Measure
 
+MOST_UNITS = 2**31 - 1
 NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was to change nothing."
 
 
 class LimitsForm(forms.Form):
-    """Edit one number a class; what the bank refuses stands beside the field it names."""
+    """Edit numbers by name; what the bank refuses stands beside the field it names."""
 
-    def __init__(self, classes: list[ResourceClass], values: list[int], data: Any = None) -> None:
+    override_reason = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Why it must be all the same",
+        help_text="Goes into the ledger and the audit log with your name, and onto every page until the state is safe again.",
+    )
+
+    def __init__(self, old: dict[str, int], data: Any = None) -> None:
         super().__init__(data)
-        self.old = {one.key: values[one.ordinal] for one in classes}
-        self.names = {one.key: Measure(one.key, one.unit).name for one in classes}
-        for one in classes:
+        self.old = old
+        self.names: dict[str, str] = {}
+
+    def add_classes(self, classes: list[ResourceClass], help_on: list[str]) -> None:
+        """A field a class."""
+        for one, sentence in zip(classes, help_on, strict=True):
+            self.names[one.key] = Measure(one.key, one.unit).name
             self.fields[one.key] = forms.IntegerField(
                 min_value=0,
-                max_value=2**31 - 1,
+                max_value=MOST_UNITS,
                 initial=self.old[one.key],
                 label=f"{self.names[one.key].capitalize()} ({one.unit})",
-                help_text=f"{one.sentence} {self.help_on(one)}",
+                help_text=f"{one.sentence} {sentence}",
                 error_messages={"invalid": NO_NUMBER, "required": NO_NUMBER},
                 # A browser would throw away what was typed into a field of numbers, and turn it when the wheel is.
                 widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
             )
 
+    def numbers(self) -> list[forms.BoundField]:
+        """The fields but for the reason of an override, which is asked for only where there is something to override."""
+        return [field for field in self if field.name != "override_reason"]
+
     def changes(self) -> dict[str, tuple[int, int]]:
-        """From and to, by class, of what is to change."""
+        """From and to, by field, of what is to change."""
         return {key: (self.old[key], self.cleaned_data[key]) for key in self.old if self.cleaned_data[key] != self.old[key]}
 
     def changes_by_name(self) -> list[tuple[str, int, int]]:
         """The same for people: name, from and to."""
-        return [(self.names[key], old, new) for key, (old, new) in self.changes().items()]
+        return [(self.names.get(name) or str(self[name].label).lower(), old, new) for name, (old, new) in self.changes().items()]
 
     def new(self) -> dict[str, int]:
         return {key: to for key, (_, to) in self.changes().items()}
@@ -49,58 +77,151 @@ class LimitsForm(forms.Form):
         """Put a refusal of the bank's where it belongs."""
         self.add_error(resource if isinstance(resource, str) and resource in self.fields else None, sentence)
 
-    def apply(self) -> bool:
+    def apply(self, override: Override | None) -> bool:
         """Ask the bank for the change. False if it refused; the error then stands in the form."""
         try:
-            if self.new():
-                self.make_change()
+            if self.changes():
+                self.make_change(override)
         except AllocationError as error:
             self.refuse(str(error), error.facts.get("resource"))
             return False
         return True
 
     @abstractmethod
-    def help_on(self, one: ResourceClass) -> str:
-        """What stands beside the field of a class."""
-
-    @abstractmethod
     def preview(self) -> Preview:
         """What the bank would answer now."""
 
     @abstractmethod
-    def make_change(self) -> None:
+    def make_change(self, override: Override | None) -> None:
         """Ask for the change; raises AllocationError if it is refused."""
 
 
-class CapacityForm(LimitsForm):
+class PoolForm(LimitsForm):
+    """Limits of a pool."""
+
+    def __init__(self, pool: Pool, old: dict[str, int], data: Any = None) -> None:
+        self.pool = pool
+        super().__init__(old, data)
+
+    @abstractmethod
+    def limits(self) -> PoolLimits:
+        """What is to change."""
+
+    def preview(self) -> Preview:
+        return preview_limits(pool=self.pool.pk, limits=self.limits())
+
+    def make_change(self, override: Override | None) -> None:
+        change_limits(pool=self.pool.pk, limits=self.limits(), override=override)
+
+
+class CapacityForm(PoolForm):
     """A pool's capacity by class."""
 
     def __init__(self, pool: Pool, data: Any = None) -> None:
-        self.pool = pool
-        super().__init__(list(pool.classes.all()), pool.capacity, data)
+        classes = list(pool.classes.all())
+        super().__init__(pool, {one.key: pool.capacity[one.ordinal] for one in classes}, data)
+        self.add_classes(classes, [f"{pool.available[one.ordinal]:,} of {pool.capacity[one.ordinal]:,} are available." for one in classes])
 
-    def help_on(self, one: ResourceClass) -> str:
-        return f"{self.pool.available[one.ordinal]:,} of {self.pool.capacity[one.ordinal]:,} are available."
+    def limits(self) -> PoolLimits:
+        return PoolLimits(capacity=self.new())
+
+
+class TurnsForm(PoolForm):
+    """What a pool lays down for turns: the bypass limit, and the units left to urgent starts."""
+
+    LIMIT = "bypass.limit"  # no key of a class has a dot
+
+    def __init__(self, pool: Pool, data: Any = None) -> None:
+        classes = list(pool.classes.all())
+        super().__init__(pool, {self.LIMIT: pool.bypass_limit} | {one.key: pool.reserved[one.ordinal] for one in classes}, data)
+        self.fields[self.LIMIT] = forms.IntegerField(
+            min_value=0,
+            max_value=10_000,
+            initial=pool.bypass_limit,
+            label="Bypass limit",
+            help_text="How often the first in line may be passed by processes that hold nothing. Whoever holds something may always pass.",
+        )
+        self.add_classes(classes, [f"Left to urgent starts (priority {URGENT}) out of {pool.capacity[one.ordinal]:,}." for one in classes])
+
+    def limits(self) -> PoolLimits:
+        new = self.new()
+        limit = new.pop(self.LIMIT, None)
+        return PoolLimits(reserved=new, bypass_limit=limit)
+
+
+class ProcessForm(LimitsForm):
+    """Limits of a process."""
+
+    def __init__(self, process: Process, old: dict[str, int], data: Any = None) -> None:
+        self.process = process
+        super().__init__(old, data)
+
+    @abstractmethod
+    def limits(self) -> ProcessLimits:
+        """What is to change."""
 
     def preview(self) -> Preview:
-        return preview_capacity(pool=self.pool.pk, capacity=self.new())
+        return preview_process(process=self.process.pk, limits=self.limits())
 
-    def make_change(self) -> None:
-        set_capacity(pool=self.pool.pk, capacity=self.new())
+    def make_change(self, override: Override | None) -> None:
+        change_process(process=self.process.pk, limits=self.limits(), override=override)
 
 
-class ClaimForm(LimitsForm):
+class ClaimForm(ProcessForm):
     """A process's claim (Max) by class."""
 
     def __init__(self, process: Process, data: Any = None) -> None:
-        self.process = process
-        super().__init__(list(process.pool.classes.all()), process.max_claim, data)
+        pool, classes = process.pool, list(process.pool.classes.all())
+        super().__init__(process, {one.key: process.max_claim[one.ordinal] for one in classes}, data)
+        self.add_classes(
+            classes, [f"It holds {process.allocated[one.ordinal]:,}; the pool has {pool.capacity[one.ordinal]:,}." for one in classes]
+        )
 
-    def help_on(self, one: ResourceClass) -> str:
-        return f"It holds {self.process.allocated[one.ordinal]:,}; the pool has {self.process.pool.capacity[one.ordinal]:,}."
+    def limits(self) -> ProcessLimits:
+        return ProcessLimits(maximum=self.new())
+
+
+class PriorityForm(ProcessForm):
+    """How early a process's starts take their turn."""
+
+    priority = forms.IntegerField(
+        min_value=PRIORITIES[0],
+        max_value=PRIORITIES[-1],
+        help_text=f"From {PRIORITIES[0]} to {PRIORITIES[-1]}. Each step is worth a minute of waiting; {URGENT} is urgent, and may take "
+        "what is reserved for urgent work. Once a process holds something, its turn no longer matters.",
+    )
+
+    def __init__(self, process: Process, data: Any = None) -> None:
+        super().__init__(process, {"priority": process.priority}, data)
+        self.fields["priority"].initial = process.priority
+
+    def limits(self) -> ProcessLimits:
+        return ProcessLimits(priority=self.new().get("priority"))
+
+
+class NewClassForm(LimitsForm):
+    """A resource class for a pool that is at work."""
+
+    key = forms.SlugField(max_length=40, help_text="How requests and claims name it, such as gpu_slots. It can't be changed later.")
+    unit = forms.CharField(max_length=40, help_text="What one of it is, such as MiB.")
+    sentence = forms.CharField(max_length=300, help_text="What it is for, in a sentence.")
+    capacity = forms.IntegerField(min_value=0, max_value=MOST_UNITS, help_text="Units that exist. Nobody claims any of it yet.")
+
+    def __init__(self, pool: Pool, data: Any = None) -> None:
+        self.pool = pool
+        super().__init__({}, data)
+
+    def changes(self) -> dict[str, tuple[int, int]]:
+        return {self.cleaned_data["key"]: (0, self.cleaned_data["capacity"])}
+
+    def changes_by_name(self) -> list[tuple[str, int, int]]:
+        return [(f"{Measure(key, '').name} (new)", before, after) for key, (before, after) in self.changes().items()]
 
     def preview(self) -> Preview:
-        return preview_claim(process=self.process.pk, maximum=self.new())
+        return Preview(refused="The pool has such a class already.") if self._is_taken() else Preview()
 
-    def make_change(self) -> None:
-        change_claim(process=self.process.pk, maximum=self.new())
+    def make_change(self, override: Override | None) -> None:
+        add_class(pool=self.pool.pk, new=NewClass(**{name: self.cleaned_data[name] for name in ("key", "unit", "sentence", "capacity")}))
+
+    def _is_taken(self) -> bool:
+        return self.pool.classes.filter(key=self.cleaned_data["key"]).exists()

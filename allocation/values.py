@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from uuid import UUID
@@ -85,6 +85,23 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class PoolLimits:
+    """Limits of a pool that are to change; what is left out, and classes that are not named, stay."""
+
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    reserved: Mapping[str, int] = field(default_factory=dict)
+    bypass_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class ProcessLimits:
+    """Limits of a process that are to change; what is left out, and classes that are not named, stay."""
+
+    maximum: Mapping[str, int] = field(default_factory=dict)
+    priority: int | None = None
+
+
+@dataclass(frozen=True)
 class Override:
     """Somebody who answers for an unsafe state, and why it must be; both go into the ledger."""
 
@@ -99,7 +116,7 @@ class Preview:
     refused: the sentence with which it would be, or empty; `resource` is the class it names.
     misfits: who claims more than there would be, so that it cannot be done at all.
     stuck: who could not be sure to finish; if any, only an override does it.
-    served: whose request would be granted by it. waiting: whose request would still wait.
+    served: whose request would be granted by it. waiting: whose request would still wait, in the order of their turns.
     would_wait: who could get all it may still ask for now, but then would have to wait.
     """
 

@@ -34,8 +34,8 @@ class EventKind(models.TextChoices):
     CLAIM_CHANGED = "claim_changed", "claim changed (the new claim)"
     OVERRIDDEN = "overridden", "unsafe change of limits put through; it follows (nothing)"
     CLASS_ADDED = "class_added", "resource class added (the new capacity)"
-    RULES_CHANGED = "rules_changed", "rules for turns changed (units reserved for urgent work)"
-    PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
+    BYPASS_LIMIT_SET = "bypass_limit_set", "bypass limit changed (nothing)"
+    PRIORITY_SET = "priority_set", "priority changed (nothing)"
 
 
 class Event(models.Model):

@@ -6,12 +6,25 @@ from allocation.services.checkpoints import keep_checkpoints
 from allocation.services.classes import add_class
 from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
 from allocation.services.leases import reap_expired, renew_lease, take_lease
+from allocation.services.limits import change_claim, change_limits, change_process, enter_stage, set_capacity, set_reserved
 from allocation.services.messages import mark_sent, unsent_outbox
-from allocation.services.pools import change_claim, create_pool, enter_stage, register_process, set_capacity, set_reserved
-from allocation.services.previews import preview_capacity, preview_claim
+from allocation.services.pools import create_pool, register_process
+from allocation.services.previews import preview_limits, preview_process
 from allocation.services.pumping import pump_pool
 from allocation.services.returning import finish_process, release_resources
-from allocation.values import Kept, NewClass, OutboxMessage, Outcome, Override, Preview, Reaped, Released, ReleaseStatus
+from allocation.values import (
+    Kept,
+    NewClass,
+    OutboxMessage,
+    Outcome,
+    Override,
+    PoolLimits,
+    Preview,
+    ProcessLimits,
+    Reaped,
+    Released,
+    ReleaseStatus,
+)
 
 __all__ = [
     "Kept",
@@ -19,7 +32,9 @@ __all__ = [
     "OutboxMessage",
     "Outcome",
     "Override",
+    "PoolLimits",
     "Preview",
+    "ProcessLimits",
     "Reaped",
     "ReleaseStatus",
     "Released",
@@ -27,6 +42,8 @@ __all__ = [
     "add_class",
     "cancel_request",
     "change_claim",
+    "change_limits",
+    "change_process",
     "check_keep_seconds",
     "create_pool",
     "enter_stage",
@@ -34,8 +51,8 @@ __all__ = [
     "keep_checkpoints",
     "keep_resources",
     "mark_sent",
-    "preview_capacity",
-    "preview_claim",
+    "preview_limits",
+    "preview_process",
     "pump_pool",
     "reap_expired",
     "register_process",

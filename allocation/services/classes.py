@@ -47,7 +47,8 @@ def _grow(pool: Pool, capacity: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{GROWING_SECONDS}s"])
         cursor.execute(
-            "UPDATE allocation_pool SET capacity = capacity || %s, available = available || %s WHERE id = %s", [capacity, capacity, pool.pk]
+            "UPDATE allocation_pool SET capacity = capacity || %s, available = available || %s, reserved = reserved || 0 WHERE id = %s",
+            [capacity, capacity, pool.pk],
         )
         for model, columns, of_pool in ARRAYS:
             grown = ", ".join(f"{column} = {column} || 0" for column in columns)

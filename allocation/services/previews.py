@@ -10,26 +10,28 @@ from django.db import transaction
 from allocation import banker
 from allocation.banker import Vector
 from allocation.errors import AllocationError, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe
+from allocation.fairness import URGENT, Rules, kept_back
 from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
 from allocation.services.bank import pool_of
-from allocation.services.pools import Changed, put_capacity, put_claim
+from allocation.services.limits import Changed, put_limits, put_process
 from allocation.services.transaction import bank_transaction
-from allocation.values import Override, Preview
+from allocation.services.turns import rules_of
+from allocation.values import Override, PoolLimits, Preview, ProcessLimits
 
 #: lets a preview look behind the refusal of an unsafe change; it is rolled back in any case
 DRY = Override(by="preview", reason="to see who would be stuck")
 
 
 @bank_transaction
-def preview_capacity(*, pool: int, capacity: Mapping[str, int]) -> Preview:
-    """What `set_capacity` would do now. Nothing changes."""
-    return _tried(pool, lambda: put_capacity(pool, capacity, DRY), CapacityWouldBeUnsafe, capacity)
+def preview_limits(*, pool: int, limits: PoolLimits) -> Preview:
+    """What `change_limits` would do now. Nothing changes."""
+    return _tried(pool, lambda: put_limits(pool, limits, DRY), CapacityWouldBeUnsafe, limits.capacity)
 
 
 @bank_transaction
-def preview_claim(*, process: int, maximum: Mapping[str, int]) -> Preview:
-    """What `change_claim` would do now. Nothing changes."""
-    return _tried(pool_of(process), lambda: put_claim(process, maximum, DRY), ClaimWouldBeUnsafe)
+def preview_process(*, process: int, limits: ProcessLimits) -> Preview:
+    """What `change_process` would do now. Nothing changes."""
+    return _tried(pool_of(process), lambda: put_process(process, limits, DRY), ClaimWouldBeUnsafe)
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class _Claim:
     label: str
     maximum: Vector
     need: Vector
+    is_bound: bool  # by what is reserved for urgent work
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class _Scene:
     keys: tuple[str, ...]
     capacity: Vector
     available: Vector
+    rules: Rules
     claims: dict[int, _Claim]
 
     @classmethod
@@ -53,10 +57,10 @@ class _Scene:
         row = Pool.objects.select_for_update(no_key=True).get(pk=pool)
         active = Process.objects.filter(pool=pool, state=ProcessState.ACTIVE).order_by("pk")
         claims = {
-            pk: _Claim(label, tuple(claim), banker.minus(tuple(claim), tuple(held)))
-            for pk, label, claim, held in active.values_list("pk", "label", "max_claim", "allocated")
+            pk: _Claim(label, tuple(claim), banker.minus(tuple(claim), tuple(held)), not any(held) and priority < URGENT)
+            for pk, label, claim, held, priority in active.values_list("pk", "label", "max_claim", "allocated", "priority")
         }
-        return cls(tuple(row.classes.values_list("key", flat=True)), tuple(row.capacity), tuple(row.available), claims)
+        return cls(tuple(row.classes.values_list("key", flat=True)), tuple(row.capacity), tuple(row.available), rules_of(row), claims)
 
     def misfits(self, capacity: Mapping[str, int]) -> tuple[str, ...]:
         """Who claims more than there would be."""
@@ -65,7 +69,8 @@ class _Scene:
 
     def at_once(self, available: Vector) -> set[int]:
         """Who could get all it may still ask for without a wait."""
-        return {pk for pk, claim in self.claims.items() if banker.fits(claim.need, available)}
+        beside = {pk: kept_back(self.rules, claim.need) if claim.is_bound else (0,) * len(available) for pk, claim in self.claims.items()}
+        return {pk for pk, claim in self.claims.items() if banker.fits(banker.plus(claim.need, beside[pk]), available)}
 
 
 def _tried(
@@ -94,7 +99,7 @@ def _told(before: _Scene, changed: Changed, refusal: type[CapacityWouldBeUnsafe 
     # Before anybody was served by it: who is served takes units that others then wait for.
     then_available = banker.minus(after.capacity, in_use)
     late = before.at_once(before.available) - after.at_once(then_available)
-    waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("seq")
+    waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")
     return Preview(
         refused=str(refusal(stuck=", ".join(changed.stuck))) if changed.stuck else "",
         stuck=changed.stuck,

@@ -113,6 +113,75 @@ def test_claim_below_what_is_held_is_refused_beside_its_field(log_in, bank):
     assert "cannot fall below what the process holds" in page.context["form"].errors["a"][0]
 
 
+@pytest.fixture
+def drives(make_pool, make_process):
+    """S2: a cut from twelve to eleven is unsafe."""
+    pool = make_pool(12)
+    for label, maximum, holding in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2)):
+        make_process(pool, label, (maximum,), (holding,))
+    return pool
+
+
+def test_unsafe_change_shows_who_would_be_stuck_and_offers_to_override(log_in, drives):
+    page = log_in("administrator").post(capacity_page(drives), {"a": 11, "preview": "1"}).content.decode()
+
+    assert "Not sure to finish: P0, P2." in page
+    assert "Override the safety check" in page
+    assert "Confirm the change" not in page
+    assert Pool.objects.get().capacity == [12]
+
+
+def test_override_takes_a_reason_and_flags_the_pool(log_in, drives):
+    administrator = log_in("administrator")
+
+    page = administrator.post(capacity_page(drives), {"a": 11, "override": "1", "override_reason": " "})
+    assert "takes a reason" in page.context["form"].non_field_errors()[0]
+    assert Pool.objects.get().is_safe
+
+    assert administrator.post(capacity_page(drives), {"a": 11, "override": "1", "override_reason": "A drive broke."}).status_code == 302
+    assert (Pool.objects.get().capacity, Pool.objects.get().is_safe) == ([11], False)
+    assert Event.objects.get(kind="overridden").reason == "administrator: A drive broke."
+    assert "A drive broke." in json.loads(LogEntry.objects.get().change_message)["action"]
+
+
+def test_confirming_never_overrides(log_in, drives):
+    log_in("administrator").post(capacity_page(drives), {"a": 11, "confirm": "1", "override_reason": "A drive broke."})
+
+    assert (Pool.objects.get().capacity, Pool.objects.get().is_safe) == ([12], True)
+
+
+def test_turns_and_reserves_are_changed_and_recorded(log_in, bank):
+    address = reverse("admin:allocation_pool_turns", args=[bank.pk])
+
+    assert log_in("administrator").post(address, {"bypass.limit": 3, "a": 2, "b": 0, "confirm": "1"}).status_code == 302
+
+    pool = Pool.objects.get()
+    assert (pool.bypass_limit, pool.reserved, pool.capacity) == (3, [2, 0], [10, 5])
+    assert json.loads(LogEntry.objects.get().change_message)["changes"] == {"bypass.limit": [10, 3], "a": [0, 2]}
+
+
+def test_priority_is_changed_within_its_bounds(log_in, bank):
+    administrator, address = log_in("administrator"), reverse("admin:allocation_process_priority", args=[Process.objects.first().pk])
+
+    assert administrator.post(address, {"priority": 11, "confirm": "1"}).status_code == 200
+    assert administrator.post(address, {"priority": 5, "confirm": "1"}).status_code == 302
+
+    assert Process.objects.order_by("pk").first().priority == 5
+
+
+def test_resource_class_is_added_after_a_look(log_in, bank):
+    administrator, address = log_in("administrator"), reverse("admin:allocation_pool_add_class", args=[bank.pk])
+    gold = {"key": "gold", "unit": "bar", "sentence": "What gold is for.", "capacity": 3}
+
+    assert "gold (new)" in administrator.post(address, {**gold, "preview": "1"}).content.decode()
+    assert Pool.objects.get().capacity == [10, 5]
+    assert "such a class already" in administrator.post(address, {**gold, "key": "a", "preview": "1"}).content.decode()
+
+    assert administrator.post(address, {**gold, "confirm": "1"}).status_code == 302
+    assert Pool.objects.get().capacity == [10, 5, 3]
+    assert LogEntry.objects.count() == 1
+
+
 def test_nothing_changed_is_said_and_not_recorded(log_in, bank):
     page = log_in("administrator").post(capacity_page(bank), {"a": 10, "b": 5, "preview": "1"}).content.decode()
 

@@ -6,7 +6,16 @@ import pytest
 
 from allocation.errors import CapacityBelowClaim, CapacityBelowUse, CapacityWouldBeUnsafe, OverrideNeedsReason
 from allocation.models import Event, EventKind
-from allocation.services import Override, change_claim, finish_process, preview_capacity, preview_claim, set_capacity
+from allocation.services import (
+    Override,
+    PoolLimits,
+    ProcessLimits,
+    change_claim,
+    finish_process,
+    preview_limits,
+    preview_process,
+    set_capacity,
+)
 from tests.allocation.conftest import ask, available, held
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +48,7 @@ def test_unsafe_cut_is_refused_and_the_preview_says_who_would_be_stuck(drives):
 
     with pytest.raises(CapacityWouldBeUnsafe):
         set_capacity(pool=pool.pk, capacity={"a": 11})
-    preview = preview_capacity(pool=pool.pk, capacity={"a": 11})
+    preview = preview_limits(pool=pool.pk, limits=PoolLimits(capacity={"a": 11}))
 
     assert (preview.stuck, preview.misfits) == (("P0", "P2"), ())
     assert "stuck=P0, P2" in preview.refused
@@ -93,7 +102,7 @@ def test_raised_claim_can_be_overridden_too(make_pool, make_process):
     a = make_process(pool, "a", (4,), (4,))
     make_process(pool, "b", (7,), (4,))
 
-    assert preview_claim(process=a.pk, maximum={"a": 7}).stuck == ("a", "b")
+    assert preview_process(process=a.pk, limits=ProcessLimits(maximum={"a": 7})).stuck == ("a", "b")
     change_claim(process=a.pk, maximum={"a": 7}, override=BROKEN)
 
     assert (is_safe(pool), Event.objects.filter(pool=pool, kind=EventKind.OVERRIDDEN).count()) == (False, 1)
@@ -132,7 +141,7 @@ def test_preview_says_who_would_have_to_wait(make_pool, make_process):
     make_process(pool, "big", (8,))
     make_process(pool, "small", (3,))
 
-    preview = preview_capacity(pool=pool.pk, capacity={"a": 10})
+    preview = preview_limits(pool=pool.pk, limits=PoolLimits(capacity={"a": 10}))
 
     assert (preview.refused, preview.would_wait, preview.waiting) == ("", ("big",), ())
 
@@ -143,7 +152,7 @@ def test_preview_says_who_would_be_served_and_who_would_go_on_waiting(make_pool,
     for label, units in (("first", 2), ("second", 6)):
         ask(make_process(pool, label, (units,)), (units,))
 
-    preview = preview_capacity(pool=pool.pk, capacity={"a": 10})
+    preview = preview_limits(pool=pool.pk, limits=PoolLimits(capacity={"a": 10}))
 
     assert (preview.served, preview.waiting) == (("first",), ("second",))
     assert available(pool) == (0,)

@@ -1,0 +1,76 @@
+"""What must hold before limits change. Each raises the refusal that says what is wrong."""
+
+from __future__ import annotations
+
+from allocation import banker
+from allocation.banker import State, Vector
+from allocation.errors import (
+    BadPriority,
+    CapacityBelowClaim,
+    CapacityWouldBeUnsafe,
+    ClaimBelowHoldings,
+    ClaimExceedsCapacity,
+    ClaimWouldBeUnsafe,
+    OverrideNeedsReason,
+)
+from allocation.fairness import PRIORITIES
+from allocation.models import EventKind, Policy, Process, ProcessState, RequestState
+from allocation.services.bank import Bank
+from allocation.values import Override
+
+
+def check_priority(priority: int) -> None:
+    """Raise BadPriority for what is none."""
+    if type(priority) is not int or priority not in PRIORITIES:
+        raise BadPriority(priority=priority)
+
+
+def check_claim_fits(bank: Bank, claim: Vector) -> None:
+    """Raise ClaimExceedsCapacity if the pool could never serve the claim."""
+    for key, units, capacity in zip(bank.keys, claim, bank.pool.capacity, strict=True):
+        if units > capacity:
+            raise ClaimExceedsCapacity(resource=key, claim=units, capacity=capacity)
+
+
+def check_claim_covers(bank: Bank, process: Process, claim: Vector) -> None:
+    """What the process holds, and what it waits for besides, must stay within its claim."""
+    waiting = process.requests.filter(state=RequestState.WAITING).first()
+    bound = banker.plus(tuple(process.allocated), tuple(waiting.amounts)) if waiting else tuple(process.allocated)
+    for key, units, least in zip(bank.keys, claim, bound, strict=True):
+        if units < least:
+            raise ClaimBelowHoldings(resource=key, claim=units, least=least)
+
+
+def check_claims_within(bank: Bank, new: Vector, old: Vector) -> None:
+    """Only a class that shrinks can fall below a claim, so nothing is read unless one does."""
+    if banker.fits(old, new):
+        return
+    active = Process.objects.filter(pool=bank.pool, state=ProcessState.ACTIVE).order_by("pk")
+    for label, claim in active.values_list("label", "max_claim"):
+        for key, units, capacity in zip(bank.keys, claim, new, strict=True):
+            if units > capacity:
+                raise CapacityBelowClaim(resource=key, capacity=capacity, process=label, claim=units)
+
+
+def check_safe(
+    bank: Bank, available: Vector, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe], override: Override | None
+) -> tuple[str, ...]:
+    """The full check, on the claims as they now stand in memory; returns who could not be sure to finish, if that is overridden.
+
+    A naive pool promises nothing.
+    """
+    if bank.pool.policy == Policy.NAIVE:
+        return ()
+    state, rows = bank.state()
+    state = State(available, state.maximum, state.allocation)
+    finish = set(banker.finishable(state))
+    stuck = tuple(process.label for i, process in enumerate(rows) if i not in finish)
+    if not stuck:
+        return ()
+    if override is None:
+        raise refusal(stuck=", ".join(stuck))
+    if not override.reason.strip():
+        raise OverrideNeedsReason
+    bank.pool.is_safe = False
+    bank.log(EventKind.OVERRIDDEN, reason=f"{override.by}: {override.reason.strip()}")
+    return stuck

@@ -1,0 +1,159 @@
+"""Limits, edited while crawls run: capacity, claims, reserves, turns. Refused where that would be unsafe, unless overridden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from allocation import banker
+from allocation.errors import BadBypassLimit, CapacityBelowUse, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe, ProcessFinished
+from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
+from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.checks import check_claim_covers, check_claim_fits, check_claims_within, check_priority, check_safe
+from allocation.services.pumping import pump
+from allocation.services.transaction import bank_transaction
+from allocation.services.turns import asker_of
+from allocation.values import Override, PoolLimits, ProcessLimits
+
+MOST_BYPASSES = 10_000
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The bank as a change of limits left it, and who could not be sure to finish under it: nobody, unless it was overridden."""
+
+    bank: Bank
+    stuck: tuple[str, ...] = ()
+
+
+@bank_transaction
+def change_limits(*, pool: int, limits: PoolLimits, override: Override | None = None) -> Pool:
+    """Change a pool's capacity, reserves and bypass limit, all or nothing, and serve those who wait and now may be.
+
+    With an override an unsafe state is put up with and the pool is flagged: until the state is safe again only requests
+    that make it so, or that let their process finish, are granted.
+    Raises CapacityBelowUse, CapacityBelowClaim, CapacityWouldBeUnsafe, BadBypassLimit, OverrideNeedsReason and what
+    `vector` raises: then nothing has changed.
+    """
+    return put_limits(pool, limits, override).bank.pool
+
+
+def set_capacity(*, pool: int, capacity: Mapping[str, int], override: Override | None = None) -> Pool:
+    """`change_limits` of nothing but the capacity of the classes named."""
+    return change_limits(pool=pool, limits=PoolLimits(capacity=capacity), override=override)
+
+
+def set_reserved(*, pool: int, units: Mapping[str, int]) -> Pool:
+    """`change_limits` of nothing but the last units of the classes named, which are left to urgent starts.
+
+    Whoever holds something is never bound by it.
+    """
+    return change_limits(pool=pool, limits=PoolLimits(reserved=units))
+
+
+@bank_transaction
+def change_process(*, process: int, limits: ProcessLimits, override: Override | None = None) -> Process:
+    """Change a process's claim (the classes named; the others stay) and priority, all or nothing.
+
+    Serves those who had to wait for safety. A start that waits takes the turn of its new priority.
+    Raises ClaimBelowHoldings, ClaimExceedsCapacity, ClaimWouldBeUnsafe, BadPriority, ProcessFinished, OverrideNeedsReason
+    and what `vector` raises: then nothing has changed.
+    """
+    return put_process(process, limits, override).bank.processes[process]
+
+
+def change_claim(*, process: int, maximum: Mapping[str, int], override: Override | None = None) -> Process:
+    """`change_process` of nothing but the claim."""
+    return change_process(process=process, limits=ProcessLimits(maximum=maximum), override=override)
+
+
+@bank_transaction
+def enter_stage(*, process: int, stage: str, claim: Mapping[str, int]) -> Process:
+    """Note that the process enters a stage of its work, and what it may hold at most from here on (classes not named: as before).
+
+    A process that lowers its claim stage by stage lets others go on earlier: lowering is always safe (Lang, IEEE TSE 25(3),
+    1999). Raising is checked. Raises what `change_claim` does: then nothing has changed.
+    """
+    return put_process(process, ProcessLimits(maximum=claim), stage=stage).bank.processes[process]
+
+
+def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> Changed:
+    """`change_limits` within the caller's bank transaction."""
+    with locked_bank(pool) as bank:
+        stuck = _put_capacity(bank, limits.capacity, override) if limits.capacity else ()
+        if limits.reserved:
+            _put_reserved(bank, limits.reserved)
+        if limits.bypass_limit is not None:
+            _put_bypass_limit(bank, limits.bypass_limit)
+        pump(bank)
+    return Changed(bank, stuck)
+
+
+def put_process(process: int, limits: ProcessLimits, override: Override | None = None, *, stage: str | None = None) -> Changed:
+    """`change_process` within the caller's bank transaction."""
+    with locked_bank(pool_of(process), process) as bank:
+        changed = bank.processes[process]
+        if changed.state == ProcessState.FINISHED:
+            raise ProcessFinished(process=changed.label)
+        stuck: tuple[str, ...] = ()
+        if limits.maximum or stage is not None:
+            stuck = _put_claim(bank, changed, limits.maximum, override, stage)
+        if limits.priority is not None:
+            _put_priority(bank, changed, limits.priority)
+        pump(bank)
+    return Changed(bank, stuck)
+
+
+def _put_capacity(bank: Bank, capacity: Mapping[str, int], override: Override | None) -> tuple[str, ...]:
+    named, old = bank.vector(capacity), tuple(bank.pool.capacity)
+    new = tuple(named[j] if key in capacity else old[j] for j, key in enumerate(bank.keys))
+    in_use, before = banker.minus(old, bank.available), bank.available
+    for key, used, units in zip(bank.keys, in_use, new, strict=True):
+        if used > units:
+            raise CapacityBelowUse(resource=key, capacity=units, in_use=used)
+    check_claims_within(bank, new, old)
+    available = banker.minus(new, in_use)
+    stuck = () if banker.fits(old, new) else check_safe(bank, available, CapacityWouldBeUnsafe, override)
+    bank.pool.capacity, bank.available = list(new), available
+    bank.log(EventKind.CAPACITY_SET, amounts=new, before=before)
+    return stuck
+
+
+def _put_reserved(bank: Bank, units: Mapping[str, int]) -> None:
+    named = bank.vector(units)
+    bank.pool.reserved = [named[j] if key in units else bank.pool.reserved[j] for j, key in enumerate(bank.keys)]
+    bank.pool.save(update_fields=["reserved"])
+    bank.log(EventKind.RESERVED_SET, amounts=tuple(bank.pool.reserved))
+
+
+def _put_bypass_limit(bank: Bank, limit: int) -> None:
+    if type(limit) is not int or not 0 <= limit <= MOST_BYPASSES:
+        raise BadBypassLimit(bypass_limit=limit)
+    said = f"The bypass limit is {limit}, after {bank.pool.bypass_limit}."
+    bank.pool.bypass_limit = limit
+    bank.pool.save(update_fields=["bypass_limit"])
+    bank.log(EventKind.BYPASS_LIMIT_SET, reason=said)
+
+
+def _put_claim(bank: Bank, process: Process, maximum: Mapping[str, int], override: Override | None, stage: str | None) -> tuple[str, ...]:
+    named, old = bank.vector(maximum), tuple(process.max_claim)
+    claim = tuple(named[j] if key in maximum else old[j] for j, key in enumerate(bank.keys))
+    check_claim_covers(bank, process, claim)
+    check_claim_fits(bank, claim)
+    process.max_claim = list(claim)
+    stuck = () if banker.fits(claim, old) else check_safe(bank, bank.available, ClaimWouldBeUnsafe, override)
+    process.stage = process.stage if stage is None else stage
+    process.save(update_fields=["max_claim", "stage"])
+    bank.log(EventKind.CLAIM_CHANGED, process, amounts=claim, reason=f"Stage: {stage}." if stage else "")
+    return stuck
+
+
+def _put_priority(bank: Bank, process: Process, priority: int) -> None:
+    check_priority(priority)
+    said = f"The priority is {priority}, after {process.priority}."
+    process.priority = priority
+    process.save(update_fields=["priority"])
+    for request in Request.objects.filter(process=process, state=RequestState.WAITING):
+        request.turn = request.created_at - asker_of(process, tuple(request.amounts)).lift
+        request.save(update_fields=["turn"])
+    bank.log(EventKind.PRIORITY_SET, process, reason=said)

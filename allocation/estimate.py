@@ -67,11 +67,11 @@ class Estimate:
 
 
 def estimate_starts(
-    available: Vector, tenants: Sequence[Tenant], waiters: Sequence[Waiter], *, is_naive: bool = False, keeps_turn: bool = False
+    available: Vector, tenants: Sequence[Tenant], waiters: Sequence[Waiter], *, is_naive: bool = False, keeps_turn: int | None = None
 ) -> list[Estimate]:
     """An estimate for each of `waiters`, who stand in the order of their turns. A process may hold and wait.
 
-    keeps_turn: the first has been passed so often that nobody who holds nothing may pass it again.
+    keeps_turn: the process whose request has been passed so often that nobody who holds nothing may pass it again.
     """
     play = _Play(available, tenants, is_naive=is_naive)
     served = play.serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
@@ -98,14 +98,17 @@ class _Play:
         self.ends = {tenant.id: tenant.term.left for tenant in tenants if tenant.term}
         self.returned: list[Tenant] = []
 
-    def serve(self, waiters: Sequence[Waiter], *, keeps_turn: bool) -> dict[int, tuple[float, list[Tenant], int]]:
+    def serve(self, waiters: Sequence[Waiter], *, keeps_turn: int | None) -> dict[int, tuple[float, list[Tenant], int]]:
         """For each that is served: when, who had given back by then, and how many of those ahead of it were served before."""
         served: dict[int, tuple[float, list[Tenant], int]] = {}
         left = list(waiters)
         for _ in range(STEPS_AT_MOST):
+            is_behind = False
             for waiter in list(left):
-                is_kept_back = keeps_turn and left[0] is waiters[0] is not waiter and waiter.process not in self.holders
-                if not is_kept_back and self._may_have(waiter):
+                is_kept_back = is_behind and waiter.process not in self.holders
+                if is_kept_back or not self._may_have(waiter):
+                    is_behind |= waiter.process == keeps_turn
+                else:
                     ahead = sum(1 for other in waiters[: waiters.index(waiter)] if other.process in served)
                     served[waiter.process] = self.clock, list(self.returned), ahead
                     self._grant(waiter)
@@ -165,8 +168,8 @@ def _term(tenant: Tenant) -> str:
     if tenant.term.usual is None:
         return f"the reservation of {tenant.label} ends as set"
     if tenant.term.left <= 0:
-        return f"{tenant.label} gives back soon: it has held for longer than its usual {_span(tenant.term.usual)}"
-    return f"{tenant.label} gives back after its usual {_span(tenant.term.usual)}"
+        return f"{tenant.label} gives back soon: it has held for longer than its usual {_span(tenant.term.usual)} shift"
+    return f"{tenant.label} gives back after its usual {_span(tenant.term.usual)} shift"
 
 
 def _unknown(waiter: Waiter, available: Vector, tenants: Sequence[Tenant]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -46,6 +46,25 @@ class Blocker:
 
 
 @dataclass(frozen=True)
+class Short:
+    """A class of which too little is free, or sure to come free, and how many units are missing."""
+
+    key: str
+    units: int
+    amount: str
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A process that could not be sure to finish after the grant, and the classes it could be stuck on."""
+
+    process: int
+    label: str
+    keys: tuple[str, ...]
+    names: str
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why a request is not granted at this moment."""
 
@@ -53,6 +72,8 @@ class Explanation:
     why: str
     blockers: tuple[Blocker, ...]
     what_ends_it: str
+    short: tuple[Short, ...] = ()
+    stuck: tuple[Stuck, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -88,7 +109,7 @@ def explain_queue(verdict: QueueVerdict, rules: Rules, asker: Asker, measures: S
         return Explanation(
             verdict,
             f"Enough is free, and it would be safe, but it is the turn of {ahead.label}, which waits since {clock(ahead.since)} and was "
-            f"passed {times}: until it is served, only processes that hold something already may pass it.",
+            f"passed {times} (the limit is {rules.limit:,}): until it is served, only processes that hold something already may pass it.",
             (),
             f"It ends when {ahead.label} is served or stops asking.",
         )
@@ -112,6 +133,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
         f"Needs {'; and '.join(parts)}.",
         blockers,
         f"It ends when {missing} come back{_from(blockers)}.",
+        short=_short(parties.measures, short),
     )
 
 
@@ -139,7 +161,19 @@ def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
         f"{listed(parts)}, so {harm}.",
         blockers,
         f"It ends when {listed([parties.measures[j].name for j in short])} comes back{_from(blockers)}.",
+        short=_short(parties.measures, short),
+        stuck=tuple(_stuck(after, parties, i, work) for i in stuck),
     )
+
+
+def _short(measures: Sequence[Measure], short: Mapping[int, int]) -> tuple[Short, ...]:
+    return tuple(Short(measures[j].key, units, measures[j].amount(units)) for j, units in short.items())
+
+
+def _stuck(after: State, parties: Parties, row: int, work: Vector) -> Stuck:
+    party, lacks = parties.rows[row], [j for j, (need, free) in enumerate(zip(after.need[row], work, strict=True)) if need > free]
+    names = listed([parties.measures[j].name for j in lacks])
+    return Stuck(party.id, party.label, tuple(parties.measures[j].key for j in lacks), names)
 
 
 def _blockers(holders: Iterable[Party], measures: Sequence[Measure], short: Iterable[int]) -> tuple[Blocker, ...]:

@@ -8,15 +8,13 @@ from uuid import UUID
 from django.db.models import Min, Q
 
 from allocation import banker
-from allocation.banker import Decision, State, Vector, Verdict
+from allocation.banker import State
 from allocation.errors import UnknownPool
-from allocation.fairness import Asker, Rules, refusal
-from allocation.models import Policy, Pool, Process, ProcessState, Request, RequestKind, RequestState, ResourceClass
+from allocation.models import Pool, Process, ProcessState, Request, RequestState, ResourceClass
 from allocation.moment import one_moment
-from allocation.reasons import Ahead, Explanation, Parties, Party, explain, explain_queue
 from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
 from allocation.values import Outcome
-from allocation.wording import Measure
+from allocation.waits import usual_shifts, wait_rows
 
 HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
@@ -31,9 +29,10 @@ def bank_view(pool_id: int) -> BankView:
         active = pool.processes.filter(state=ProcessState.ACTIVE)
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
         requests = list(pool.requests.filter(state=RequestState.WAITING).order_by("turn", "seq").select_related("process"))
+        waiting = {request.process_id for request in requests}
+        processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
+        usual = usual_shifts(processes, requests)
 
-    waiting = {request.process_id for request in requests}
-    processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
     holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
     order = banker.finishable(_state(pool, holders))
     stuck = tuple(process for i, process in enumerate(holders) if i not in order)
@@ -45,12 +44,13 @@ def bank_view(pool_id: int) -> BankView:
         id=pool.pk,
         name=pool.name,
         policy=pool.policy,
+        bypass_limit=pool.bypass_limit,
         resources=resource_rows(pool, classes),
         processes=processes,
         is_safe=not stuck,
         safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
-        waiting=tuple(_wait_row(pool, classes, processes, request, i, first) for i, request in enumerate(requests, start=1)),
+        waiting=wait_rows(pool, classes, processes, requests, usual, first),
         reserved=reserved,
         held_off=tuple(held_off),
     )
@@ -113,6 +113,7 @@ def _process_row(row: Process, *, waits: bool) -> ProcessRow:
         worker=row.worker,
         since=row.since,  # type: ignore[attr-defined]  # annotated
         kept_until=row.kept_until,
+        priority=row.priority,
     )
 
 
@@ -128,57 +129,6 @@ def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[Step, ...]:
 def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[ResourceRow, ...]:
     """Capacity and Available of a pool, class by class; not of a class that was added since the pool was read."""
     return tuple(
-        ResourceRow(one.key, one.unit, one.sentence, units, free)
-        for one, units, free in zip(classes, pool.capacity, pool.available, strict=False)
+        ResourceRow(one.key, one.unit, one.sentence, units, free, reserved)
+        for one, units, free, reserved in zip(classes, pool.capacity, pool.available, pool.reserved, strict=False)
     )
-
-
-def _wait_row(
-    pool: Pool, classes: list[ResourceClass], processes: Sequence[ProcessRow], request: Request, position: int, first: Request | None
-) -> WaitRow:
-    asker = next(process for process in processes if process.id == request.process_id)
-    rows = [process for process in processes if process is asker or (any(process.allocation) and process.kept_until is None)]
-    measures = tuple(Measure(one.key, one.unit) for one in classes)
-    parties = Parties(_parties(rows), measures, _parties(process for process in processes if process.kept_until))
-    state, amounts = _state(pool, rows), tuple(request.amounts)
-    verdict = _verdict(pool, state, rows.index(asker), amounts).verdict
-    why = explain(state, parties, rows.index(asker), amounts, verdict)
-    if verdict is Verdict.GRANT:
-        why = _queued(pool, measures, request, first) or why
-    return WaitRow(
-        request=request.pk,
-        process=asker.id,
-        label=asker.label,
-        kind=RequestKind(request.kind),
-        amounts={one.key: units for one, units in zip(classes, amounts, strict=True) if units},
-        asked=tuple(measure.amount(units) for measure, units in zip(measures, amounts, strict=True) if units),
-        verdict=why.verdict,
-        reason=why.reason,
-        why=why.why,
-        blockers=why.blockers,
-        what_ends_it=why.what_ends_it,
-        since=request.created_at,
-        deadline=request.deadline,
-        position=position,
-        bypassed=request.bypassed,
-    )
-
-
-def _queued(pool: Pool, measures: Sequence[Measure], request: Request, first: Request | None) -> Explanation | None:
-    """Why fairness keeps back a request that is free and safe, if it does."""
-    asker = Asker(tuple(request.amounts), any(request.process.allocated), request.process.priority)
-    rules = Rules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
-    is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)
-    ahead = Ahead(first.process.label, first.created_at, first.bypassed) if first and is_behind else None
-    refused = refusal(rules, asker, tuple(pool.available), passed=ahead.passed if ahead else None)
-    return explain_queue(refused, rules, asker, measures, ahead) if refused else None
-
-
-def _parties(processes: Iterable[ProcessRow]) -> tuple[Party, ...]:
-    return tuple(Party(one.id, one.label, one.allocation, one.since, one.kept_until) for one in processes)
-
-
-def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> Decision:
-    if pool.policy == Policy.NAIVE and banker.fits(amounts, state.available):
-        return Decision(Verdict.GRANT)
-    return banker.examine(state, process, amounts, state_is_safe=pool.is_safe)

@@ -7,21 +7,23 @@ from datetime import datetime
 from uuid import UUID
 
 from allocation.banker import Vector
+from allocation.estimate import Estimate
 from allocation.fairness import AnyVerdict
 from allocation.models import RequestKind
-from allocation.reasons import Blocker
+from allocation.reasons import Blocker, Short, Stuck
 from allocation.wording import Measure
 
 
 @dataclass(frozen=True)
 class ResourceRow:
-    """A resource class, and its entries of capacity and Available."""
+    """A resource class, and its entries of capacity and Available. `reserved` units are left to urgent starts."""
 
     key: str
     unit: str
     sentence: str
     capacity: int
     available: int
+    reserved: int = 0
 
     @property
     def measure(self) -> Measure:
@@ -56,6 +58,7 @@ class ProcessRow:
     worker: str
     since: datetime | None
     kept_until: datetime | None = None
+    priority: int = 0
 
     @property
     def cells(self) -> list[tuple[int, int, int]]:
@@ -74,10 +77,11 @@ class Step:
 
 @dataclass(frozen=True)
 class WaitRow:
-    """A request that waits, explained as of this moment. `position` counts from 1 in the order of turns.
-    `bypassed` counts how often others were granted ahead of its turn.
+    """A request that waits, explained as of this moment.
 
-    `asked` is `amounts` in words; `reason` is `why` and the names of the `blockers`.
+    position counts from 1 in the order of turns; bypassed counts how often others were granted ahead of its turn.
+    reason is `why` and the names of the `blockers`, who hold what is `short`. stuck: who could not be sure to finish
+    after the grant. asked: the amounts in words.
     """
 
     request: UUID
@@ -89,12 +93,22 @@ class WaitRow:
     verdict: AnyVerdict
     reason: str
     why: str
+    short: tuple[Short, ...]
     blockers: tuple[Blocker, ...]
+    stuck: tuple[Stuck, ...]
     what_ends_it: str
+    estimate: Estimate
     since: datetime
     deadline: datetime | None
     position: int
-    bypassed: int = 0
+    bypassed: int
+
+    @property
+    def kind_of_wait(self) -> str:
+        """What stands in the way, in a word."""
+        return {"wait_unavailable": "unavailable", "wait_unsafe": "unsafe", "wait_turn": "out of turn", "wait_reserved": "reserved"}.get(
+            self.verdict.value, "ready"
+        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +122,7 @@ class BankView:
     id: int
     name: str
     policy: str
+    bypass_limit: int
     resources: tuple[ResourceRow, ...]
     processes: tuple[ProcessRow, ...]
     is_safe: bool

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver
 from django.utils.regex_helper import normalize
 
-from allocation.models import Pool
+from allocation.models import Pool, Process
 from allocation.services import create_pool
 from crawling.experiment.store import make_trial
 from crawling.models import AllowedNetwork, CrawlJob, Trial
@@ -76,6 +76,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/url": {"GET": VIEWER},
     "api/pools": {"GET": VIEWER},
     "api/pools/<pool_id>": {"GET": VIEWER, "PATCH": ADMINISTRATOR},
+    "api/pools/<pool_id>/classes": {"POST": ADMINISTRATOR},
+    "api/pools/<pool_id>/processes/<process_id>": {"PATCH": ADMINISTRATOR},
     "api/pools/<pool_id>/events": {"GET": VIEWER},
     "api/pools/<pool_id>/as-of/<version>": {"GET": VIEWER},
     "api/pools/<pool_id>/what-if": {"POST": VIEWER},
@@ -86,6 +88,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/trials/<trial_id>": {"GET": VIEWER},
     "admin/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/capacity/": dict.fromkeys(METHODS, ADMINISTRATOR),
+    "admin/allocation/pool/<int:pk>/turns/": dict.fromkeys(METHODS, ADMINISTRATOR),
+    "admin/allocation/pool/<int:pk>/add-class/": dict.fromkeys(METHODS, ADMINISTRATOR),
 }
 #: what to send an endpoint, where nothing would be refused whoever sends it
 BODIES: dict[str, dict[str, object]] = {
@@ -93,6 +97,8 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
+    "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
+    "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},
     "POST trials/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
     "POST api/banker/check": {"available": [1], "maximum": [[1]], "allocation": [[0]]},
 }
@@ -145,8 +151,9 @@ def clients(crawl) -> dict[Role, Client]:
 @pytest.fixture
 def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
-    pool, trial = Pool.objects.get(), Trial.objects.get()
-    values = {"pool": pool.pk, "pool_id": pool.pk, "trial_id": trial.pk, "version": 1, "verb": "pause", "name": "nobody.example"}
+    pool, trial, process = Pool.objects.get(), Trial.objects.get(), Process.objects.get()
+    values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
+    values |= {"verb": "pause", "name": "nobody.example"}
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])

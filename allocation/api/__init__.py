@@ -2,7 +2,7 @@
 
 from allocation.api.banker import banker
 from allocation.api.history import history
-from allocation.api.pools import pools
+from allocation.api.limits import pools
 from allocation.api.what_if import what_if
 
 pools.add_router("", what_if)

@@ -20,6 +20,10 @@ PoolId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Units = Annotated[int, Field(ge=0, le=MOST_UNITS, strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
 Vector = Annotated[list[Units], Field(max_length=MOST_CLASSES)]
+UnitsByClass = Annotated[dict[str, Units], Field(min_length=1, max_length=MOST_CLASSES)]
+ProcessId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+#: PostgreSQL keeps no NUL, and a page shows no control character
+NO_CONTROLS = r"^[^\x00-\x1f\x7f]+$"
 Matrix = Annotated[list[Vector], Field(max_length=MOST_PROCESSES)]
 
 
@@ -49,6 +53,8 @@ class PoolOut(Schema):
     resources: list[Resource]
     available: list[int]
     capacity: list[int]
+    reserved: list[int] = Field(description="the last units of each class, left to urgent starts")
+    bypass_limit: int = Field(description="times the first in line may be passed by processes that hold nothing")
 
 
 class PoolList(Schema):
@@ -61,7 +67,8 @@ class ProcessOut(Schema):
     maximum: list[int]
     allocation: list[int]
     need: list[int]
-    state: str = Field(description="holding, waiting or idle")
+    state: str = Field(description="holding, waiting, idle or reserved")
+    priority: int
 
 
 class Step(Schema):
@@ -71,11 +78,34 @@ class Step(Schema):
     work: list[int]
 
 
+class ShortOut(Schema):
+    """A class of which too little is free, and by how many units."""
+
+    resource: str
+    units: int
+
+
 class BlockerOut(Schema):
     process: int
     name: str
     resource: str
     units: int
+    since: datetime | None
+
+
+class StuckOut(Schema):
+    """A process that could not be sure to finish after the grant, and the classes that it could be stuck on."""
+
+    process: int
+    name: str
+    resources: list[str]
+
+
+class EstimateOut(Schema):
+    """`sentence` says on what the estimate rests, or why there is none; `seconds` is no promise."""
+
+    seconds: float | None
+    sentence: str
 
 
 class WaitOut(Schema):
@@ -84,11 +114,17 @@ class WaitOut(Schema):
     request: UUID
     kind: str
     amounts: dict[str, int]
-    verdict: str
+    verdict: str = Field(description="wait_unavailable, wait_unsafe, wait_turn or wait_reserved; grant if nothing is in the way any more")
     reason: str
+    short: list[ShortOut]
     blockers: list[BlockerOut]
+    would_be_stuck: list[StuckOut]
     what_ends_it: str
+    estimate: EstimateOut
     since: datetime
+    deadline: datetime | None
+    position: int = Field(description="in line, from 1")
+    bypassed: int = Field(description="times others were granted ahead of its turn")
 
 
 class PoolDetail(PoolOut):
@@ -99,9 +135,51 @@ class PoolDetail(PoolOut):
     waiting: list[WaitOut]
 
 
-class Capacity(Schema):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"capacity": {"bandwidth": 204800}}]})
-    capacity: dict[str, Units] = Field(min_length=1, max_length=MOST_CLASSES, description="units by class; classes left out stay")
+class Overriding(Schema):
+    """Puts an unsafe change through; without it such a change is refused."""
+
+    override: bool = Field(False, description="put it through even if it is unsafe; it takes a reason")
+    reason: str = Field("", max_length=200, description="why; recorded, and shown on every page until the state is safe again")
+
+
+class LimitsIn(Overriding):
+    """What is left out stays, and so do classes that are not named."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"capacity": {"bandwidth": 204800}, "bypass_limit": 10}]})
+    capacity: UnitsByClass | None = Field(None, description="units that exist")
+    reserved: UnitsByClass | None = Field(None, description="units left to urgent starts")
+    bypass_limit: Annotated[int, Field(ge=0, le=10_000, strict=True)] | None = None
+
+
+class ProcessLimitsIn(Overriding):
+    """What is left out stays, and so do classes that are not named."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"claim": {"bandwidth": 20480}, "priority": 5}]})
+    claim: UnitsByClass | None = Field(None, description="the most it may ever hold (Max)")
+    priority: Annotated[int, Field(ge=-10, le=10, strict=True)] | None = None
+
+
+class ClassIn(Schema):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"key": "browsers", "unit": "windows", "sentence": "Pages drawn at once.", "capacity": 4}]},
+    )
+    key: str = Field(min_length=1, max_length=40, pattern=r"^[-a-zA-Z0-9_]+$")
+    unit: str = Field(min_length=1, max_length=40, pattern=NO_CONTROLS)
+    sentence: str = Field(min_length=1, max_length=300, pattern=NO_CONTROLS)
+    capacity: Units
+
+
+class PreviewOut(Schema):
+    """What a change would do; nothing has changed. Processes by name."""
+
+    allowed: bool
+    reason: str = Field(description="why it would be refused")
+    would_be_refused: list[str] = Field(description="who claims more than there would be")
+    would_be_unsafe: list[str] = Field(description="who could not be sure to finish; an override puts it through all the same")
+    would_wait: list[str] = Field(description="who could get all it may still ask for now, and would then have to wait")
+    would_go_on_waiting: list[str] = Field(description="whose request would still wait, in turn")
+    would_be_served: list[str] = Field(description="whose request would be granted by it")
 
 
 class Question(Schema):

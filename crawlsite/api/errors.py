@@ -12,7 +12,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from allocation.errors import AllocationError, BadAmount, BankBusy, LedgerUnreadable, UnknownEvent, UnknownPool, UnknownResource
+from allocation.errors import (
+    AllocationError,
+    BadAmount,
+    BankBusy,
+    LedgerUnreadable,
+    UnknownEvent,
+    UnknownPool,
+    UnknownProcess,
+    UnknownResource,
+)
 from crawling.errors import BadOrder, CrawlError, UnknownCrawl, UnknownRun
 from crawling.rules.addresses import BadUrl
 from crawling.rules.orders import sentence_for
@@ -26,6 +35,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (UnknownCrawl, 404),
     (UnknownRun, 404),
     (UnknownPool, 404),
+    (UnknownProcess, 404),
     (UnknownEvent, 404),
     (LedgerUnreadable, 500),
     (RequestDataTooBig, 413),

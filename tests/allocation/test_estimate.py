@@ -18,7 +18,7 @@ def one(available: tuple[int, ...], tenants: list[Tenant], *waiters: Waiter):
 def test_wait_is_estimated_by_the_usual_shift_of_the_holder():
     estimate = one((0,), [SHOP], Waiter(2, "library", (3,), (3,)))
 
-    assert (estimate.seconds, estimate.sentence) == (37, "About 40 s, if Demo: the shop gives back after its usual 60 s.")
+    assert (estimate.seconds, estimate.sentence) == (37, "About 40 s, if Demo: the shop gives back after its usual 60 s shift.")
 
 
 def test_nothing_is_estimated_where_no_holder_has_finished_a_shift():
@@ -44,7 +44,7 @@ def test_holder_that_is_late_is_said_to_be_late():
 
     estimate = one((0,), [late], Waiter(2, "library", (3,), (3,)))
 
-    assert estimate.sentence == "Any moment now, if slow gives back soon: it has held for longer than its usual 60 s."
+    assert estimate.sentence == "Any moment now, if slow gives back soon: it has held for longer than its usual 60 s shift."
 
 
 def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
@@ -54,7 +54,7 @@ def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
 
     assert estimate.seconds == 57
     assert estimate.sentence == (
-        "About 60 s, if Demo: the shop gives back after its usual 60 s and first gives back after its usual 20 s, "
+        "About 60 s, if Demo: the shop gives back after its usual 60 s shift and first gives back after its usual 20 s shift, "
         "and the one ahead in line is served first."
     )
 
@@ -63,7 +63,9 @@ def test_only_those_who_hold_what_is_short_are_named():
     other = Tenant(4, "other", (0, 1), (0, 1), Term(5, 5))
     shop = Tenant(1, "shop", (4, 0), (4, 0), Term(37, 60))
 
-    assert one((0, 0), [shop, other], Waiter(2, "w", (3, 0), (3, 0))).sentence == "About 40 s, if shop gives back after its usual 60 s."
+    assert (
+        one((0, 0), [shop, other], Waiter(2, "w", (3, 0), (3, 0))).sentence == "About 40 s, if shop gives back after its usual 60 s shift."
+    )
 
 
 def test_wait_for_safety_ends_when_one_of_the_rivals_has_finished():
@@ -78,7 +80,7 @@ def test_while_a_turn_is_kept_nobody_empty_handed_is_served_before_it():
     first, second = Waiter(2, "first", (4,), (4,), usual=20), Waiter(3, "second", (1,), (1,))
 
     assert [e.seconds for e in estimate_starts((1,), [SHOP], [first, second])] == [37, 0]
-    assert [e.seconds for e in estimate_starts((1,), [SHOP], [first, second], keeps_turn=True)] == [37, 37]
+    assert [e.seconds for e in estimate_starts((1,), [SHOP], [first, second], keeps_turn=2)] == [37, 37]
 
 
 def test_what_is_reserved_for_urgent_work_must_stay_free_beside_it():

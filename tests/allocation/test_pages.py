@@ -159,7 +159,7 @@ def test_refresh_gets_the_part_that_changes_and_nothing_else(viewer, bank):
 
 
 def test_number_of_queries_does_not_grow_with_the_bank(viewer, bank, make_process, django_assert_num_queries):
-    with django_assert_num_queries(13) as few:  # session, user, two for permissions, six for the bank, two for the events, the alarm
+    with django_assert_num_queries(14) as few:  # session, user, two for permissions, seven for the bank, two for the events, the alarm
         viewer.get(bank.get_absolute_url())
     for label in "uvwxyz":
         ask(make_process(bank, label, (5, 5)), (5, 5))

@@ -1,0 +1,59 @@
+"""What the bank shows, as the endpoints answer it."""
+
+from __future__ import annotations
+
+from allocation.api.schemas import BlockerOut, EstimateOut, PoolDetail, ProcessOut, Resource, ShortOut, Step, StuckOut, WaitOut
+from allocation.snapshot import BankView, ProcessRow, WaitRow
+
+
+def detail(view: BankView) -> PoolDetail:
+    sequence = view.safe_sequence
+    return PoolDetail(
+        id=view.id,
+        name=view.name,
+        policy=view.policy,
+        resources=[Resource(key=one.key, unit=one.unit, sentence=one.sentence) for one in view.resources],
+        available=[one.available for one in view.resources],
+        capacity=[one.capacity for one in view.resources],
+        reserved=[one.reserved for one in view.resources],
+        bypass_limit=view.bypass_limit,
+        processes=[_process(process) for process in view.processes],
+        is_safe=view.is_safe,
+        safe_sequence=None if sequence is None else [step.process.id for step in sequence],
+        steps=None if sequence is None else [Step(process=step.process.id, work=list(step.work)) for step in sequence],
+        waiting=[wait_out(wait) for wait in view.waiting],
+    )
+
+
+def _process(process: ProcessRow) -> ProcessOut:
+    return ProcessOut(
+        id=process.id,
+        name=process.label,
+        maximum=list(process.maximum),
+        allocation=list(process.allocation),
+        need=list(process.need),
+        state=process.state,
+        priority=process.priority,
+    )
+
+
+def wait_out(wait: WaitRow) -> WaitOut:
+    """A wait with its reason, who stands in its way, and what will end it."""
+    return WaitOut(
+        process=wait.process,
+        name=wait.label,
+        request=wait.request,
+        kind=wait.kind,
+        amounts=wait.amounts,
+        verdict=wait.verdict.value,
+        reason=wait.reason,
+        short=[ShortOut(resource=one.key, units=one.units) for one in wait.short],
+        blockers=[BlockerOut(process=b.process, name=b.label, resource=b.key, units=b.units, since=b.since) for b in wait.blockers],
+        would_be_stuck=[StuckOut(process=one.process, name=one.label, resources=list(one.keys)) for one in wait.stuck],
+        what_ends_it=wait.what_ends_it,
+        estimate=EstimateOut(seconds=wait.estimate.seconds, sentence=wait.estimate.sentence),
+        since=wait.since,
+        deadline=wait.deadline,
+        position=wait.position,
+        bypassed=wait.bypassed,
+    )

@@ -15,6 +15,7 @@ from allocation.moment import one_moment
 from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
 from allocation.values import Outcome
 from allocation.waits import usual_shifts, wait_rows
+from allocation.wording import Measure
 
 HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 

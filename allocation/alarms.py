@@ -52,7 +52,7 @@ def _remedies(pool: Pool, measures: list[Measure], state: State, labels: list[st
     ]
     remedies = [f"with {listed(missing)}"] if missing else []
     remedies += [f"with {some(lower)}"] if lower else []
-    return (*remedies, "or once enough is given back") if remedies else ()
+    return (*remedies, "once enough is given back") if remedies else ()
 
 
 def _named(measures: list[Measure], less: tuple[int, ...]) -> list[tuple[int, tuple[Measure, int]]]:

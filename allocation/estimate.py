@@ -83,7 +83,7 @@ def estimate_starts(
         elif place >= WAITERS_AT_MOST:
             estimates.append(Estimate(None, f"No estimate: {place} are ahead in line."))
         else:
-            estimates.append(Estimate(None, _unknown(waiter, available, tenants)))
+            estimates.append(Estimate(None, _unknown(waiter, available, tenants, waiters[:place])))
     return estimates
 
 
@@ -172,7 +172,7 @@ def _term(tenant: Tenant) -> str:
     return f"{tenant.label} gives back after its usual {_span(tenant.term.usual)} shift"
 
 
-def _unknown(waiter: Waiter, available: Vector, tenants: Sequence[Tenant]) -> str:
+def _unknown(waiter: Waiter, available: Vector, tenants: Sequence[Tenant], ahead: Sequence[Waiter]) -> str:
     short = [j for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True)) if asked > free]
     holders = [tenant for tenant in tenants if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))]
     new = [tenant.label for tenant in holders if tenant.term is None]
@@ -182,7 +182,9 @@ def _unknown(waiter: Waiter, available: Vector, tenants: Sequence[Tenant]) -> st
         return "No estimate: nobody who holds it has finished a shift yet."
     if new:
         return f"No estimate: {some(new)} {'has' if len(new) == 1 else 'have'} not finished a shift yet."
-    return "No estimate: even if all who hold it give back as usual, others are served first or it is not safe yet."
+    if late := [one.label for one in ahead if one.usual is None]:
+        return f"No estimate: {some(late)}, ahead in line, {'has' if len(late) == 1 else 'have'} not finished a shift yet."
+    return "No estimate: even once all who hold it have given back as usual, it is not there, or not safe."
 
 
 def _when(seconds: float) -> str:

@@ -119,7 +119,7 @@ def explain_queue(verdict: QueueVerdict, rules: Rules, asker: Asker, measures: S
 
 def excess(keys: Sequence[str], request: Vector, need: Vector) -> str:
     """Name the classes of which more is asked than needed: `memory: 5 asked, at most 3`."""
-    return "; ".join(f"{key}: {r:,} asked, at most {n:,}" for key, r, n in zip(keys, request, need, strict=True) if r > n)
+    return "; ".join(f"{key.replace('_', ' ')}: {r:,} asked, at most {n:,}" for key, r, n in zip(keys, request, need, strict=True) if r > n)
 
 
 def _unavailable(state: State, parties: Parties, process: int, request: Vector) -> Explanation:

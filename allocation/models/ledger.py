@@ -34,8 +34,8 @@ class EventKind(models.TextChoices):
     CLAIM_CHANGED = "claim_changed", "claim changed (the new claim)"
     OVERRIDDEN = "overridden", "unsafe change of limits put through; it follows (nothing)"
     CLASS_ADDED = "class_added", "resource class added (the new capacity)"
-    BYPASS_LIMIT_SET = "bypass_limit_set", "bypass limit changed (nothing)"
-    PRIORITY_SET = "priority_set", "priority changed (nothing)"
+    RULES_CHANGED = "rules_changed", "bypass limit changed (nothing)"
+    PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
 
 
 class Event(models.Model):

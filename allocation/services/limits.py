@@ -132,7 +132,7 @@ def _put_bypass_limit(bank: Bank, limit: int) -> None:
     said = f"The bypass limit is {limit}, after {bank.pool.bypass_limit}."
     bank.pool.bypass_limit = limit
     bank.pool.save(update_fields=["bypass_limit"])
-    bank.log(EventKind.BYPASS_LIMIT_SET, reason=said)
+    bank.log(EventKind.RULES_CHANGED, reason=said)
 
 
 def _put_claim(bank: Bank, process: Process, maximum: Mapping[str, int], override: Override | None, stage: str | None) -> tuple[str, ...]:
@@ -156,4 +156,4 @@ def _put_priority(bank: Bank, process: Process, priority: int) -> None:
     for request in Request.objects.filter(process=process, state=RequestState.WAITING):
         request.turn = request.created_at - asker_of(process, tuple(request.amounts)).lift
         request.save(update_fields=["turn"])
-    bank.log(EventKind.PRIORITY_SET, process, reason=said)
+    bank.log(EventKind.PRIORITY_CHANGED, process, reason=said)

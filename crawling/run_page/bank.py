@@ -16,13 +16,18 @@ class Dealings:
 
     number: int
     pool: int
+    bypass_limit: int
     holdings: list[Holding]
     wait: WaitRow | None
 
 
 def dealings_of(run: Run) -> list[Dealings]:
     """The run's processes that hold or wait for something."""
-    rows = Process.objects.filter(run_process__run=run).order_by("run_process__number").values_list("pk", "pool", "run_process__number")
-    processes = {pk: (number, pool) for pk, pool, number in rows}
+    rows = (
+        Process.objects.filter(run_process__run=run)
+        .order_by("run_process__number")
+        .values_list("pk", "run_process__number", "pool", "pool__bypass_limit")
+    )
+    processes = {pk: facts for pk, *facts in rows}
     holdings, waits = holdings_of(processes), waits_of(processes)
     return [Dealings(*row, holdings.get(pk, []), waits.get(pk)) for pk, row in processes.items() if pk in holdings or pk in waits]

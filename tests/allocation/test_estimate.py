@@ -59,6 +59,12 @@ def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
     )
 
 
+def test_nobody_can_tell_behind_one_that_has_never_finished_a_shift():
+    first, second = Waiter(2, "first", (4,), (4,)), Waiter(3, "second", (4,), (4,))
+
+    assert one((0,), [SHOP], first, second).sentence == "No estimate: first, ahead in line, has not finished a shift yet."
+
+
 def test_only_those_who_hold_what_is_short_are_named():
     other = Tenant(4, "other", (0, 1), (0, 1), Term(5, 5))
     shop = Tenant(1, "shop", (4, 0), (4, 0), Term(37, 60))

@@ -92,7 +92,11 @@ def test_a_wait_tells_who_what_since_why_and_what_ends_it(viewer, bank):
     page = page_of(viewer, bank)
 
     card = text(page.find("ol", class_="waits").find("li"))
-    assert "beta number 1 in line · growth request · asked" in card
+    assert "beta waiting, unsafe number 1 in line · growth request · asked" in card
+    assert "wants 2 a" in card
+    assert "After this grant not sure to finish: alpha , stuck on a; beta , stuck on a." in card
+    assert "No estimate: nobody who holds it has finished a shift yet." in card
+    assert "Never passed by others; after 10 only those that hold something may pass the first in line." in card
     assert "after this grant beta could still ask for 4 a with only 2 sure to come free" in card
     assert "alpha 4 a · taken" in card
     assert "It ends when a comes back from alpha." in card

@@ -34,7 +34,7 @@ def test_raised_priority_moves_a_waiting_start_ahead(line):
     change_process(process=second.pk, limits=ProcessLimits(priority=5))
 
     assert names(pool) == ["second", "first"]
-    event = Event.objects.get(kind=EventKind.PRIORITY_SET)
+    event = Event.objects.get(kind=EventKind.PRIORITY_CHANGED)
     assert (event.process_id, event.reason) == (second.pk, "The priority is 5, after 0.")
 
 

@@ -73,8 +73,7 @@ def estimate_starts(
 
     keeps_turn: the process whose request has been passed so often that nobody who holds nothing may pass it again.
     """
-    play = _Play(available, tenants, is_naive=is_naive)
-    served = play.serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
+    served = _Play(available, tenants, is_naive=is_naive).serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
     estimates = []
     for place, waiter in enumerate(waiters):
         if waiter.process in served:

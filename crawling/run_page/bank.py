@@ -23,11 +23,11 @@ class Dealings:
 
 def dealings_of(run: Run) -> list[Dealings]:
     """The run's processes that hold or wait for something."""
-    rows = (
-        Process.objects.filter(run_process__run=run)
-        .order_by("run_process__number")
-        .values_list("pk", "run_process__number", "pool", "pool__bypass_limit")
-    )
-    processes = {pk: facts for pk, *facts in rows}
-    holdings, waits = holdings_of(processes), waits_of(processes)
-    return [Dealings(*row, holdings.get(pk, []), waits.get(pk)) for pk, row in processes.items() if pk in holdings or pk in waits]
+    own = Process.objects.filter(run_process__run=run).order_by("run_process__number")
+    rows = list(own.values_list("pk", "run_process__number", "pool", "pool__bypass_limit"))
+    holdings, waits = holdings_of(pk for pk, *_ in rows), waits_of(pk for pk, *_ in rows)
+    return [
+        Dealings(number, pool, limit, holdings.get(pk, []), waits.get(pk))
+        for pk, number, pool, limit in rows
+        if pk in holdings or pk in waits
+    ]

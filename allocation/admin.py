@@ -43,11 +43,13 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @dataclass(frozen=True)
 class LimitsPage:
-    """A page that edits limits: its name in addresses, its heading, and its form."""
+    """A page that edits limits: its name in addresses, its heading, its form, what its link says and what the audit log."""
 
     name: str
     title: str
     form: Callable[[Any, Any], LimitsForm]
+    link: str
+    done: str
 
 
 class LimitsAdmin(ReadOnlyAdmin):
@@ -67,7 +69,7 @@ class LimitsAdmin(ReadOnlyAdmin):
         return f"allocation_{self.opts.model_name}_{page.name.replace('-', '_')}"
 
     def links(self, row: models.Model) -> str:
-        pages = [(reverse(f"admin:{self._name_of(page)}", args=[row.pk]), page.title.lower()) for page in self.pages]
+        pages = [(reverse(f"admin:{self._name_of(page)}", args=[row.pk]), page.link) for page in self.pages]
         return format_html_join(" · ", '<a href="{}">{}</a>', pages)
 
     def limits_view(self, request: HttpRequest, pk: int, *, page: LimitsPage) -> HttpResponse:
@@ -95,24 +97,24 @@ class LimitsAdmin(ReadOnlyAdmin):
         reason = form.cleaned_data["override_reason"] if "override" in request.POST else None
         if not form.apply(None if reason is None else Override(request.user.get_username(), reason)):
             return False
-        action = f"{page.title.lower()} changed" + (f", an override if unsafe: {reason}" if reason else "")
+        action = page.done + (f", an override if unsafe: {reason}" if reason else "")
         self.log_change(request, row, json.dumps({"action": action, "changes": form.changes()}))
-        messages.success(request, f"{page.title} of {row} is changed.")
+        messages.success(request, f"{page.title} of {row} is {page.done.rpartition(' ')[2]}.")
         return True
 
 
 @admin.register(Pool)
 class PoolAdmin(LimitsAdmin):
     pages = (
-        LimitsPage("capacity", "Capacity", CapacityForm),
-        LimitsPage("turns", "Turns and reserves", TurnsForm),
-        LimitsPage("add-class", "New resource class", NewClassForm),
+        LimitsPage("capacity", "Capacity", CapacityForm, "edit capacity", "capacity changed"),
+        LimitsPage("turns", "Turns and reserves", TurnsForm, "edit turns and reserves", "turns and reserves changed"),
+        LimitsPage("add-class", "New resource class", NewClassForm, "add a resource class", "resource class added"),
     )
     list_display = ["name", "policy", "is_safe", "version", "edit_limits"]
     fields = ["name", "policy", "capacity", "available", "reserved", "is_safe", "version", "bypass_limit", "updated_at", "edit_limits"]
     readonly_fields = ["edit_limits"]
 
-    @admin.display(description="edit limits")
+    @admin.display(description="limits")
     def edit_limits(self, pool: Pool) -> str:
         return self.links(pool)
 
@@ -133,7 +135,10 @@ class ResourceClassAdmin(ReadOnlyAdmin):
 
 @admin.register(Process)
 class ProcessAdmin(LimitsAdmin):
-    pages = (LimitsPage("claim", "Claim", ClaimForm), LimitsPage("priority", "Priority", PriorityForm))
+    pages = (
+        LimitsPage("claim", "Claim (Max)", ClaimForm, "edit claim", "claim changed"),
+        LimitsPage("priority", "Priority", PriorityForm, "edit priority", "priority changed"),
+    )
     list_display = [
         "label",
         "pool",
@@ -153,7 +158,7 @@ class ProcessAdmin(LimitsAdmin):
     list_filter = ["pool", "state", "holding"]
     search_fields = ["label", "run_ref"]
 
-    @admin.display(description="edit limits")
+    @admin.display(description="limits")
     def edit_limits(self, process: Process) -> str:
         return self.links(process)
 

@@ -1,0 +1,158 @@
+"""What an honest clerk would write down, and what must be true of any bank afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+Vector = tuple[int, ...]
+
+
+@dataclass
+class Row:
+    """A process, as a bank shows it."""
+
+    maximum: Vector
+    held: Vector
+    epoch: int = 0
+    live: bool = False
+    kept: bool = False
+    finished: bool = False
+
+    @property
+    def need(self) -> Vector:
+        return less(self.maximum, self.held)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A request that waits, in the order of arrival."""
+
+    name: int
+    amounts: Vector
+    kind: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a bank shows of itself. `turns` are the requests that wait only because it is another's turn."""
+
+    capacity: Vector
+    available: Vector
+    is_safe: bool
+    rows: dict[int, Row]
+    requests: dict[UUID, str]
+    turns: frozenset[UUID] = frozenset()
+
+
+@dataclass
+class Book:
+    """The clerk's copy. Only what was granted while others gave back is read from the bank, and then judged."""
+
+    capacity: Vector
+    rows: dict[int, Row] = field(default_factory=dict)
+    requests: dict[UUID, str] = field(default_factory=dict)
+    waits: dict[UUID, Wait] = field(default_factory=dict)
+    overridden: bool = False
+
+    @property
+    def available(self) -> Vector:
+        free = self.capacity
+        for row in self.rows.values():
+            free = less(free, row.held)
+        return free
+
+    def who(
+        self, *, live: bool | None = None, kept: bool | None = False, waiting: bool | None = None, holding: bool | None = None
+    ) -> list[int]:
+        """The names of unfinished processes of which all this is so."""
+        waiters = {wait.name for wait in self.waits.values()}
+        return [
+            name
+            for name, row in self.rows.items()
+            if not row.finished
+            and kept in (None, row.kept)
+            and live in (None, row.live)
+            and waiting in (None, name in waiters)
+            and holding in (None, any(row.held))
+        ]
+
+    def wait_of(self, name: int) -> tuple[UUID, Wait] | None:
+        return next(((request, wait) for request, wait in self.waits.items() if wait.name == name), None)
+
+    def is_safe(self) -> bool:
+        return some_order_finishes(self.available, self._finishers())
+
+    def stuck(self) -> set[int]:
+        """Who could not finish if all who can did."""
+        work, left = self.available, {name: row for name, row in self.rows.items() if any(row.held) and not row.kept}
+        while ready := [name for name, row in left.items() if fits(row.need, work)]:
+            for name in ready:
+                work = more(work, left.pop(name).held)
+        return set(left)
+
+    def verdict(self, name: int, amounts: Vector) -> str:
+        """The definition's answer to a request within Need, whoever's turn it may be."""
+        if not fits(amounts, self.available):
+            return "wait_unavailable"
+        row = self.rows[name]
+        others = [other for other in self._finishers() if other is not row]
+        after = [*others, replace(row, held=more(row.held, amounts))]
+        if some_order_finishes(less(self.available, amounts), after) or (not self.is_safe() and fits(row.need, self.available)):
+            return "grant"
+        return "wait_unsafe"
+
+    def asked(self, request: UUID, name: int, amounts: Vector, kind: str) -> None:
+        if not fits(amounts, self.rows[name].need):
+            self.requests[request] = "rejected"
+            return
+        if kind == "stage" and (growth := self.wait_of(name)):
+            self.stop_waiting(growth[0], "cancelled")
+        self.requests[request] = "waiting"
+        self.waits[request] = Wait(name, amounts, kind)
+
+    def granted(self, request: UUID) -> None:
+        wait = self.waits.pop(request)
+        self.requests[request] = "granted"
+        row = self.rows[wait.name]
+        row.held = more(row.held, wait.amounts)
+        if wait.kind == "start":
+            row.epoch, row.live = row.epoch + 1, True
+
+    def stop_waiting(self, request: UUID, state: str) -> None:
+        del self.waits[request]
+        self.requests[request] = state
+
+    def given_back(self, name: int, amounts: Vector) -> None:
+        row = self.rows[name]
+        row.held = less(row.held, amounts)
+        row.kept = row.kept and any(row.held)
+
+    def shift_ended(self, name: int, *, also_starts: bool = False) -> None:
+        self.rows[name].live = False
+        if (found := self.wait_of(name)) and (also_starts or found[1].kind != "start"):
+            self.stop_waiting(found[0], "cancelled")
+
+    def _finishers(self) -> list[Row]:
+        return [row for row in self.rows.values() if any(row.held) and not row.kept]
+
+
+def some_order_finishes(work: Vector, rows: Iterable[Row]) -> bool:
+    """The definition of a safe state: every order is tried."""
+    left = list(rows)
+    return not left or any(
+        fits(row.need, work) and some_order_finishes(more(work, row.held), [*left[:i], *left[i + 1 :]]) for i, row in enumerate(left)
+    )
+
+
+def fits(a: Vector, b: Vector) -> bool:
+    return all(x <= y for x, y in zip(a, b, strict=True))
+
+
+def more(a: Vector, b: Vector) -> Vector:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def less(a: Vector, b: Vector) -> Vector:
+    return tuple(x - y for x, y in zip(a, b, strict=True))

@@ -1,0 +1,189 @@
+"""A bank on paper: the shipped pure rules decide, everything round them is as simple as can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from allocation import banker
+from allocation.banker import State, Verdict
+from allocation.errors import AllocationError
+from tests.allocation.machine.book import Row, Seen, Vector, Wait
+
+
+class Refused(AllocationError):
+    """The bank on paper refuses."""
+
+
+def refuse_if(condition: bool) -> None:
+    if condition:
+        raise Refused
+
+
+@dataclass
+class PaperBank:
+    """Everything that the rules of the machine may ask of a bank."""
+
+    capacity: Vector
+    available: Vector = ()
+    is_safe: bool = True
+    rows: dict[int, Row] = field(default_factory=dict)
+    requests: dict[UUID, str] = field(default_factory=dict)
+    waits: dict[UUID, Wait] = field(default_factory=dict)
+    releases: set[UUID] = field(default_factory=set)
+    taken: set[tuple[int, int]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.available = self.capacity
+
+    def look(self) -> Seen:
+        return Seen(self.capacity, self.available, self.is_safe, self.rows, self.requests)
+
+    def register(self, claim: Vector) -> int:
+        refuse_if(not banker.fits(claim, self.capacity))
+        name = len(self.rows) + 1
+        self.rows[name] = Row(claim, (0,) * len(claim))
+        return name
+
+    def ask(self, name: int, amounts: Vector, kind: str, request: UUID, epoch: int) -> None:
+        if request in self.requests:
+            return refuse_if(self.requests[request] == "rejected")
+        if not banker.fits(amounts, banker.minus(self.rows[name].maximum, self.rows[name].held)):
+            self.requests[request] = "rejected"
+            raise Refused
+        if kind == "stage":
+            self._stop_waiting(name, "cancelled")
+        self.requests[request] = "waiting"
+        self.waits[request] = Wait(name, amounts, kind)
+        self._serve(request)
+        return None
+
+    def cancel(self, request: UUID) -> None:
+        self._stop_waiting(self.waits[request].name, "cancelled")
+
+    def release(self, name: int, epoch: int, amounts: Vector | None, release: UUID) -> str:
+        row = self.rows[name]
+        if release in self.releases:
+            return "repeated"
+        if row.epoch != epoch or not (row.live or row.kept):
+            return "stale"
+        refuse_if(amounts is not None and not banker.fits(amounts, row.held))
+        self.releases.add(release)
+        if amounts is None:
+            self._end_shift(name)
+        self._give_back(name, row.held if amounts is None else amounts)
+        return "released"
+
+    def finish(self, name: int) -> None:
+        row = self.rows[name]
+        row.live, row.finished = False, True
+        self._stop_waiting(name, "cancelled")
+        self._give_back(name, row.held)
+
+    def take(self, name: int, epoch: int) -> bool:
+        row, fresh = self.rows[name], (name, epoch) not in self.taken
+        self.taken.add((name, epoch))
+        return fresh and row.live and row.epoch == epoch
+
+    def renew(self, name: int, epoch: int) -> bool:
+        return self.rows[name].live and self.rows[name].epoch == epoch
+
+    def lose(self, name: int) -> None:
+        self.rows[name].epoch += 1
+        self._end_shift(name)
+        self._give_back(name, self.rows[name].held)
+
+    def be_late(self, request: UUID) -> None:
+        self._stop_waiting(self.waits[request].name, "expired")
+
+    def keep(self, name: int, epoch: int) -> None:
+        row = self.rows[name]
+        row.kept = True
+        try:
+            self._refuse_if_unsafe()
+        except Refused:
+            row.kept = False
+            raise
+        row.epoch += 1
+        self._end_shift(name)
+
+    def resume(self, name: int) -> None:
+        row = self.rows[name]
+        row.kept = False
+        try:
+            self._refuse_if_unsafe()
+        except Refused:
+            row.kept = True
+            raise
+        row.epoch, row.live = row.epoch + 1, True
+        self.pump()
+
+    def end_keep(self, name: int) -> None:
+        self._give_back(name, self.rows[name].held)
+
+    def set_capacity(self, capacity: Vector) -> None:
+        used, before = banker.minus(self.capacity, self.available), (self.capacity, self.available)
+        refuse_if(not banker.fits(used, capacity))
+        shrinks = not banker.fits(self.capacity, capacity)
+        refuse_if(shrinks and any(not row.finished and not banker.fits(row.maximum, capacity) for row in self.rows.values()))
+        self.capacity, self.available = capacity, banker.minus(capacity, used)
+        if shrinks and banker.find_safe_sequence(self._state()[0]) is None:
+            self.capacity, self.available = before
+            raise Refused
+        self.pump()
+
+    def override(self, capacity: Vector) -> None:
+        self.available = banker.minus(capacity, banker.minus(self.capacity, self.available))
+        self.capacity, self.is_safe = capacity, False
+
+    def change_claim(self, name: int, claim: Vector) -> None:
+        row = self.rows[name]
+        bound, before = row.held, row.maximum
+        for wait in self.waits.values():
+            bound = banker.plus(bound, wait.amounts) if wait.name == name else bound
+        refuse_if(not banker.fits(bound, claim) or not banker.fits(claim, self.capacity))
+        row.maximum = claim
+        if not banker.fits(claim, before) and banker.find_safe_sequence(self._state()[0]) is None:
+            row.maximum = before
+            raise Refused
+        self.pump()
+
+    def pump(self) -> int:
+        return sum(self._serve(request) for request in list(self.waits))
+
+    def _serve(self, request: UUID) -> bool:
+        self.is_safe = self.is_safe or banker.find_safe_sequence(self._state()[0]) is not None
+        wait = self.waits[request]
+        row = self.rows[wait.name]
+        state, names = self._state(wait.name)
+        decision = banker.examine(state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe)
+        if decision.verdict is not Verdict.GRANT:
+            return False
+        del self.waits[request]
+        self.requests[request] = "granted"
+        self.available, row.held = banker.minus(self.available, wait.amounts), banker.plus(row.held, wait.amounts)
+        if wait.kind == "start":
+            row.epoch, row.live = row.epoch + 1, True
+        return True
+
+    def _state(self, name: int | None = None) -> tuple[State, list[int]]:
+        names = [other for other, row in self.rows.items() if other == name or (any(row.held) and not row.kept)]
+        return State(self.available, tuple(self.rows[n].maximum for n in names), tuple(self.rows[n].held for n in names)), names
+
+    def _refuse_if_unsafe(self) -> None:
+        refuse_if(banker.find_safe_sequence(self._state()[0]) is None)
+
+    def _stop_waiting(self, name: int, state: str, kinds: tuple[str, ...] = ("start", "growth", "stage")) -> None:
+        for request in [request for request, wait in self.waits.items() if wait.name == name and wait.kind in kinds]:
+            del self.waits[request]
+            self.requests[request] = state
+
+    def _end_shift(self, name: int) -> None:
+        self.rows[name].live = False
+        self._stop_waiting(name, "cancelled", ("growth", "stage"))
+
+    def _give_back(self, name: int, amounts: Vector) -> None:
+        row = self.rows[name]
+        row.held, self.available = banker.minus(row.held, amounts), banker.plus(self.available, amounts)
+        row.kept = row.kept and any(row.held)
+        self.pump()

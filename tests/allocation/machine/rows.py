@@ -1,0 +1,98 @@
+"""The bank itself: PostgreSQL, through its services. Only clocks are turned by hand, and limits overridden."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+
+from allocation import services
+from allocation.fields import ClockTimestamp
+from allocation.models import Conservation, Pool, Process, ProcessState, Request
+from tests.allocation.conftest import KEYS, units
+from tests.allocation.machine.book import Row, Seen, Vector, less
+
+A_MOMENT_AGO = ClockTimestamp() - timedelta(seconds=1)
+
+
+class RowBank:
+    """The same questions as `PaperBank` answers, asked of the shipped services."""
+
+    def __init__(self, capacity: Vector) -> None:
+        classes = [services.NewClass(key, "unit", "A unit.", most) for key, most in zip(KEYS, capacity, strict=False)]
+        self.pool = services.create_pool(name="machine", classes=classes).pk
+
+    def look(self) -> Seen:
+        pool = Pool.objects.get(pk=self.pool)
+        rows = {process.pk: _row(process) for process in Process.objects.filter(pool=pool).order_by("pk")}
+        requests = dict(Request.objects.filter(pool=pool).values_list("pk", "state"))
+        return Seen(tuple(pool.capacity), tuple(pool.available), pool.is_safe, rows, requests)
+
+    def register(self, claim: Vector) -> int:
+        return services.register_process(pool=self.pool, label="p", run_ref="p", maximum=units(*claim)).pk
+
+    def ask(self, name: int, amounts: Vector, kind: str, request: UUID, epoch: int) -> None:
+        shift = None if kind == "start" else epoch
+        services.request_resources(process=name, amounts=units(*amounts), request_id=request, kind=kind, epoch=shift)
+
+    def cancel(self, request: UUID) -> None:
+        services.cancel_request(request_id=request)
+
+    def release(self, name: int, epoch: int, amounts: Vector | None, release: UUID) -> str:
+        given = None if amounts is None else units(*amounts)
+        return services.release_resources(process=name, epoch=epoch, release_id=release, amounts=given).status.value
+
+    def finish(self, name: int) -> None:
+        services.finish_process(process=name)
+
+    def take(self, name: int, epoch: int) -> bool:
+        return services.take_lease(process=name, epoch=epoch, worker="somebody")
+
+    def renew(self, name: int, epoch: int) -> bool:
+        return services.renew_lease(process=name, epoch=epoch)
+
+    def lose(self, name: int) -> None:
+        Process.objects.filter(pk=name).update(lease_until=A_MOMENT_AGO)
+        services.reap_expired()
+
+    def be_late(self, request: UUID) -> None:
+        Request.objects.filter(pk=request).update(deadline=A_MOMENT_AGO)
+        services.reap_expired()
+
+    def keep(self, name: int, epoch: int) -> None:
+        services.keep_resources(process=name, epoch=epoch, keep_seconds=3600)
+
+    def resume(self, name: int) -> None:
+        services.resume_kept(process=name)
+
+    def end_keep(self, name: int) -> None:
+        Process.objects.filter(pk=name).update(kept_until=A_MOMENT_AGO)
+        services.reap_expired()
+
+    def set_capacity(self, capacity: Vector) -> None:
+        services.set_capacity(pool=self.pool, capacity=units(*capacity))
+
+    def override(self, capacity: Vector) -> None:
+        pool = Pool.objects.get(pk=self.pool)
+        in_use = less(tuple(pool.capacity), tuple(pool.available))
+        Pool.objects.filter(pk=self.pool).update(capacity=list(capacity), available=list(less(capacity, in_use)), is_safe=False)
+
+    def change_claim(self, name: int, claim: Vector) -> None:
+        services.change_claim(process=name, maximum=units(*claim))
+
+    def pump(self) -> int:
+        return services.pump_pool(pool=self.pool)
+
+    def check_ledger(self) -> None:
+        """What processes hold is what open grants say, class by class."""
+        assert not [row for row in Conservation.objects.filter(pool=self.pool) if row.difference or row.ungranted]
+
+
+def _row(process: Process) -> Row:
+    return Row(
+        tuple(process.max_claim),
+        tuple(process.allocated),
+        process.epoch,
+        process.lease_until is not None,
+        process.kept_until is not None,
+        process.state == ProcessState.FINISHED,
+    )

@@ -1,0 +1,40 @@
+"""The faults. Each is one that a careful person could make, and that makes a bank leak, hang or starve somebody."""
+
+from __future__ import annotations
+
+from tests.mutants.planting import Fault
+
+#: in the pure rules, found by the machine on paper
+PURE = {
+    "grants whatever is available": Fault("allocation.banker:examine", "enough = process in order if", "enough = True if"),
+    "is content as soon as anybody can finish": Fault(
+        "allocation.banker:examine", "process in order if state_is_safe", "bool(order) if state_is_safe"
+    ),
+    "compares with < instead of <=": Fault("allocation.banker:fits", "x > y", "x >= y"),
+    "checks against Max instead of Need": Fault("allocation.banker:State.need", "minus(most, held)", "most"),
+}
+
+#: in the services, found by the machine on PostgreSQL
+SERVICES = {
+    "does not serve waiters after a release": Fault(
+        "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.RELEASED else pump(bank)"
+    ),
+    "does not serve waiters after a finish": Fault(
+        "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.FINISHED else pump(bank)"
+    ),
+    "does not serve waiters after a lost shift": Fault(
+        "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.REAPED else pump(bank)"
+    ),
+    "serves strictly in order of arrival": Fault("allocation.services.pumping:pump", "continue", "break"),
+    "makes a release as often as it is sent": Fault(
+        "allocation.services.returning:release_resources",
+        "return _repeated(bank, holder, earlier)",
+        "earlier.delete()",
+    ),
+    "takes back all that was claimed": Fault(
+        "allocation.services.bank:Bank.take_back",
+        "self.available = banker.plus(self.available, amounts)",
+        "self.available = banker.plus(self.available, tuple(process.max_claim))",
+    ),
+    "lets a claim exceed capacity": Fault("allocation.services.pools:_check_claim_fits", "if units > capacity", "if False"),
+}

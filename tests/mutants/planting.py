@@ -1,0 +1,50 @@
+"""Plant a fault: a function's source with one piece changed takes the function's place, for whoever has imported it."""
+
+import __future__
+
+import importlib
+import inspect
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from types import FunctionType
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What to change in which function, named as `package.module:Class.function`; `old` stands there exactly once."""
+
+    where: str
+    old: str
+    new: str
+
+
+@contextmanager
+def planted(fault: Fault) -> Iterator[None]:
+    """Run the block with the fault in place. Raises AssertionError if the shipped code no longer has that piece."""
+    function = _find(fault.where)
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(fault.old) == 1, f"{fault.where} has {fault.old!r} {source.count(fault.old)} times"
+    sound = function.__code__
+    function.__code__ = _compiled(function, source.replace(fault.old, fault.new))
+    try:
+        yield
+    finally:
+        function.__code__ = sound
+
+
+def _find(where: str) -> FunctionType:
+    module, _, path = where.partition(":")
+    found = reduce(inspect.getattr_static, path.split("."), importlib.import_module(module))
+    return inspect.unwrap(found.func if isinstance(found, cached_property) else found)
+
+
+def _compiled(function: FunctionType, source: str) -> object:
+    """The code of the changed function. Its decorators are left off: what they made of it stays in place."""
+    plain = source[source.index("def ") :]
+    changed: dict[str, FunctionType] = {}
+    code = compile(plain, inspect.getsourcefile(function) or "", "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
+    exec(code, function.__globals__, changed)
+    return changed[function.__name__].__code__

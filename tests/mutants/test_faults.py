@@ -1,0 +1,29 @@
+"""Each planted fault makes the machine fail, within few examples. A machine that cannot fail would prove nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.allocation.machine.chance import OnPaper, OnRows
+from tests.mutants.faults import PURE, SERVICES
+from tests.mutants.planting import planted
+
+#: the first failure is enough, so nothing is shrunk; the same chances each time, so that a find is a find for ever
+HUNT = settings(
+    derandomize=True, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), print_blob=False
+)
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_fault_in_the_rules_is_found(name):
+    with planted(PURE[name]), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
+        run_state_machine_as_test(OnPaper, settings=settings(HUNT, max_examples=500, stateful_step_count=30))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", SERVICES)
+def test_fault_in_the_services_is_found(name):
+    with planted(SERVICES[name]), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
+        run_state_machine_as_test(OnRows, settings=settings(HUNT, max_examples=60, stateful_step_count=30))

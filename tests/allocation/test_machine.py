@@ -11,10 +11,17 @@ from tests.allocation.machine.chance import OnPaper, OnRows
 CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def test_pure_core_keeps_its_promises_whatever_happens():
-    run_state_machine_as_test(OnPaper, settings=settings(CALM, max_examples=150, stateful_step_count=30))
+def sizes(small: tuple[int, int], full: tuple[int, int]) -> list:
+    """(examples, steps): small ones for every push, the full ones for the drill."""
+    return [small, pytest.param(full, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])]
+
+
+@pytest.mark.parametrize(("examples", "steps"), sizes((100, 25), (3000, 50)))
+def test_pure_core_keeps_its_promises_whatever_happens(examples, steps):
+    run_state_machine_as_test(OnPaper, settings=settings(CALM, max_examples=examples, stateful_step_count=steps))
 
 
 @pytest.mark.django_db
-def test_bank_keeps_its_promises_whatever_happens():
-    run_state_machine_as_test(OnRows, settings=settings(CALM, max_examples=12, stateful_step_count=25))
+@pytest.mark.parametrize(("examples", "steps"), sizes((12, 25), (300, 50)))
+def test_bank_keeps_its_promises_whatever_happens(examples, steps):
+    run_state_machine_as_test(OnRows, settings=settings(CALM, max_examples=examples, stateful_step_count=steps))

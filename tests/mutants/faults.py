@@ -10,8 +10,9 @@ PURE = {
     "is content as soon as anybody can finish": Fault(
         "allocation.banker:examine", "process in order if state_is_safe", "bool(order) if state_is_safe"
     ),
-    "compares with < instead of <=": Fault("allocation.banker:fits", "x > y", "x >= y"),
+    "compares with < instead of <=": Fault("allocation.safety:fits", "x > y", "x >= y"),
     "checks against Max instead of Need": Fault("allocation.banker:State.need", "minus(most, held)", "most"),
+    "freezes holders too once the first was passed often enough": Fault("allocation.fairness:refusal", "if asker.holds", "if False"),
 }
 
 #: in the services, found by the machine on PostgreSQL
@@ -22,10 +23,8 @@ SERVICES = {
     "does not serve waiters after a finish": Fault(
         "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.FINISHED else pump(bank)"
     ),
-    "does not serve waiters after a lost shift": Fault(
-        "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.REAPED else pump(bank)"
-    ),
     "serves strictly in order of arrival": Fault("allocation.services.pumping:pump", "continue", "break"),
+    "forgets to count who was passed": Fault("allocation.services.bank:Bank.grant", "request.count_bypasses()", "pass"),
     "makes a release as often as it is sent": Fault(
         "allocation.services.returning:release_resources",
         "return _repeated(bank, holder, earlier)",

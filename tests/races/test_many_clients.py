@@ -19,7 +19,8 @@ from tests.races.conftest import until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 CLIENTS = 8
-SECONDS = 1
+#: for every push, and in the drill
+SECONDS = [1, pytest.param(3, marks=pytest.mark.drill)]
 
 
 def granted(outcome):
@@ -69,11 +70,12 @@ def ledger_is_whole(pool):
     assert starts.count() == sum(Process.objects.filter(pool=pool).values_list(F("epoch"), flat=True))
 
 
-def test_clients_in_each_others_way_lose_nothing_and_all_come_through(make_pool, make_process, meanwhile):
+@pytest.mark.parametrize("seconds", SECONDS)
+def test_clients_in_each_others_way_lose_nothing_and_all_come_through(make_pool, make_process, meanwhile, seconds):
     pool, dice = make_pool(6, 6), random.Random(7)
     processes = [make_process(pool, f"p{i}", (dice.randint(2, 5), dice.randint(2, 5))) for i in range(CLIENTS)]
 
-    clients = [meanwhile(work, process=process, seed=i, seconds=SECONDS) for i, process in enumerate(processes)]
+    clients = [meanwhile(work, process=process, seed=i, seconds=seconds) for i, process in enumerate(processes)]
     shifts = [client.result() for client in clients]
 
     assert all(shifts)

@@ -36,14 +36,14 @@ class Wait:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a bank shows of itself. `turns` are the requests that wait only because it is another's turn."""
+    """What a bank shows of itself. `passed` has those who wait, the first in turn first, and how often each was passed."""
 
     capacity: Vector
     available: Vector
     is_safe: bool
     rows: dict[int, Row]
     requests: dict[UUID, str]
-    turns: frozenset[UUID] = frozenset()
+    passed: dict[UUID, int] = field(default_factory=dict)
 
 
 @dataclass

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from allocation import banker
+from allocation import banker, fairness
 from allocation.banker import State, Verdict
 from allocation.errors import AllocationError
+from allocation.fairness import Asker, Rules
 from tests.allocation.machine.book import Row, Seen, Vector, Wait
 
 
@@ -25,11 +26,13 @@ class PaperBank:
     """Everything that the rules of the machine may ask of a bank."""
 
     capacity: Vector
+    bypass_limit: int
     available: Vector = ()
     is_safe: bool = True
     rows: dict[int, Row] = field(default_factory=dict)
     requests: dict[UUID, str] = field(default_factory=dict)
     waits: dict[UUID, Wait] = field(default_factory=dict)
+    passed: dict[UUID, int] = field(default_factory=dict)
     releases: set[UUID] = field(default_factory=set)
     taken: set[tuple[int, int]] = field(default_factory=set)
 
@@ -37,7 +40,9 @@ class PaperBank:
         self.available = self.capacity
 
     def look(self) -> Seen:
-        return Seen(self.capacity, self.available, self.is_safe, self.rows, self.requests)
+        return Seen(
+            self.capacity, self.available, self.is_safe, self.rows, self.requests, {request: self.passed[request] for request in self.waits}
+        )
 
     def register(self, claim: Vector) -> int:
         refuse_if(not banker.fits(claim, self.capacity))
@@ -54,12 +59,14 @@ class PaperBank:
         if kind == "stage":
             self._stop_waiting(name, "cancelled")
         self.requests[request] = "waiting"
-        self.waits[request] = Wait(name, amounts, kind)
+        self.waits[request], self.passed[request] = Wait(name, amounts, kind), 0
         self._serve(request)
+        self.pump()
         return None
 
     def cancel(self, request: UUID) -> None:
         self._stop_waiting(self.waits[request].name, "cancelled")
+        self.pump()
 
     def release(self, name: int, epoch: int, amounts: Vector | None, release: UUID) -> str:
         row = self.rows[name]
@@ -95,6 +102,7 @@ class PaperBank:
 
     def be_late(self, request: UUID) -> None:
         self._stop_waiting(self.waits[request].name, "expired")
+        self.pump()
 
     def keep(self, name: int, epoch: int) -> None:
         row = self.rows[name]
@@ -106,6 +114,7 @@ class PaperBank:
             raise
         row.epoch += 1
         self._end_shift(name)
+        self.pump()
 
     def resume(self, name: int) -> None:
         row = self.rows[name]
@@ -157,8 +166,13 @@ class PaperBank:
         row = self.rows[wait.name]
         state, names = self._state(wait.name)
         decision = banker.examine(state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe)
-        if decision.verdict is not Verdict.GRANT:
+        first = next(iter(self.waits))
+        asker, rules = Asker(wait.amounts, any(row.held)), Rules(self.bypass_limit, self.capacity, (0,) * len(self.capacity))
+        refused = fairness.refusal(rules, asker, self.available, passed=None if first == request else self.passed[first])
+        if decision.verdict is not Verdict.GRANT or refused:
             return False
+        for other in list(self.waits)[: list(self.waits).index(request)]:
+            self.passed[other] += 1
         del self.waits[request]
         self.requests[request] = "granted"
         self.available, row.held = banker.minus(self.available, wait.amounts), banker.plus(row.held, wait.amounts)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from allocation import services
 from allocation.fields import ClockTimestamp
-from allocation.models import Conservation, Pool, Process, ProcessState, Request
+from allocation.models import Conservation, Pool, Process, ProcessState, Request, RequestState
 from tests.allocation.conftest import KEYS, units
 from tests.allocation.machine.book import Row, Seen, Vector, less
 
@@ -17,15 +17,18 @@ A_MOMENT_AGO = ClockTimestamp() - timedelta(seconds=1)
 class RowBank:
     """The same questions as `PaperBank` answers, asked of the shipped services."""
 
-    def __init__(self, capacity: Vector) -> None:
+    def __init__(self, capacity: Vector, bypass_limit: int) -> None:
         classes = [services.NewClass(key, "unit", "A unit.", most) for key, most in zip(KEYS, capacity, strict=False)]
         self.pool = services.create_pool(name="machine", classes=classes).pk
+        Pool.objects.filter(pk=self.pool).update(bypass_limit=bypass_limit)
 
     def look(self) -> Seen:
         pool = Pool.objects.get(pk=self.pool)
         rows = {process.pk: _row(process) for process in Process.objects.filter(pool=pool).order_by("pk")}
-        requests = dict(Request.objects.filter(pool=pool).values_list("pk", "state"))
-        return Seen(tuple(pool.capacity), tuple(pool.available), pool.is_safe, rows, requests)
+        found = Request.objects.filter(pool=pool).order_by("turn", "seq").values_list("pk", "state", "bypassed")
+        passed = {request: times for request, state, times in found if state == RequestState.WAITING}
+        requests = {request: state for request, state, _ in found}
+        return Seen(tuple(pool.capacity), tuple(pool.available), pool.is_safe, rows, requests, passed)
 
     def register(self, claim: Vector) -> int:
         return services.register_process(pool=self.pool, label="p", run_ref="p", maximum=units(*claim)).pk

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from allocation.errors import AllocationError
-from tests.allocation.machine.book import Book, Row, Vector, fits, less, more
+from tests.allocation.machine.book import Book, Row, Seen, Vector, fits, less, more
 
 CLASSES = 2
 MOST_PROCESSES = 4
@@ -30,11 +30,12 @@ def up_to(most: Sequence[int]) -> st.SearchStrategy[Vector]:
 class BankMachine(RuleBasedStateMachine):
     """Rules for any bank; a subclass says with `open_bank` for which."""
 
-    open_bank: Callable[[Vector], Any]
+    open_bank: Callable[[Vector, int], Any]
 
-    @initialize(data=st.data(), capacity=st.tuples(*[st.integers(2, 4)] * CLASSES))
-    def begin(self, data: st.DataObject, capacity: Vector) -> None:
-        self.book, self.bank = Book(capacity), self.open_bank(capacity)
+    @initialize(data=st.data(), capacity=st.tuples(*[st.integers(2, 4)] * CLASSES), limit=st.integers(0, 2))
+    def begin(self, data: st.DataObject, capacity: Vector, limit: int) -> None:
+        self.book, self.bank, self.limit = Book(capacity), self.open_bank(capacity, limit), limit
+        self.seen = self.bank.look()
         self.asked: list[tuple] = []
         self.released: list[tuple] = []
         self.taken: set[tuple[int, int]] = set()
@@ -229,16 +230,29 @@ class BankMachine(RuleBasedStateMachine):
 
     @invariant()
     def bank_and_book_agree(self) -> None:
-        seen = self.bank.look()
-        for request in list(self.book.waits):
-            if seen.requests[request] == "granted":
-                self.book.granted(request)
-        assert seen.requests == self.book.requests
-        assert seen.rows == self.book.rows
-        assert (seen.capacity, seen.available) == (self.book.capacity, self.book.available)
-        assert all(units >= 0 for units in seen.available)
-        self.nobody_is_in_danger(is_called_safe=seen.is_safe)
-        self.nobody_waits_who_need_not(seen.turns)
+        before, self.seen = self.seen, self.bank.look()
+        granted = [request for request in self.book.waits if self.seen.requests[request] == "granted"]
+        self.nobody_jumps_the_queue(before, granted)
+        for request in granted:
+            self.book.granted(request)
+        assert self.seen.requests == self.book.requests
+        assert self.seen.rows == self.book.rows
+        assert (self.seen.capacity, self.seen.available) == (self.book.capacity, self.book.available)
+        assert all(units >= 0 for units in self.seen.available)
+        self.nobody_is_in_danger(is_called_safe=self.seen.is_safe)
+        self.nobody_waits_who_need_not()
+
+    def nobody_jumps_the_queue(self, before: Seen, granted: list[UUID]) -> None:
+        """Who waits counts everybody who passes it; and whoever holds nothing passes the first only so often."""
+        order = list(before.passed)
+        for place, request in enumerate(order):
+            if request not in self.seen.passed:
+                continue
+            behind = [other for other in granted if other not in order[:place]]
+            assert self.seen.passed[request] == before.passed[request] + len(behind), "a bypass was not counted"
+            if place == 0:
+                without = [other for other in behind if not any(self.book.rows[self.book.waits[other].name].held)]
+                assert before.passed[request] + len(without) <= max(self.limit, before.passed[request]), "passed beyond the limit"
 
     def nobody_is_in_danger(self, *, is_called_safe: bool) -> None:
         stuck = self.book.stuck()
@@ -247,12 +261,12 @@ class BankMachine(RuleBasedStateMachine):
         assert stuck <= self.stuck, "a step that nobody forced has put somebody in danger"
         self.stuck = stuck
 
-    def nobody_waits_who_need_not(self, turns: frozenset[UUID]) -> None:
+    def nobody_waits_who_need_not(self) -> None:
+        """Nobody waits for what is free and safe, but one that holds nothing while it is the turn of the first."""
+        first = next(iter(self.seen.passed.items()), (None, 0))
         for request, wait in self.book.waits.items():
-            if request in turns:
-                assert not any(self.book.rows[wait.name].held), "a holder was told that it is not its turn"
-            else:
-                assert self.book.verdict(wait.name, wait.amounts) != "grant", "somebody waits for what could be granted"
+            it_is_anothers_turn = request != first[0] and first[1] >= self.limit and not any(self.book.rows[wait.name].held)
+            assert it_is_anothers_turn or self.book.verdict(wait.name, wait.amounts) != "grant", "somebody waits for what could be granted"
 
     def teardown(self) -> None:
         """Let everybody who does not wait ask for all it needs, then finish: nobody may be left."""

@@ -13,7 +13,7 @@ CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 def sizes(small: tuple[int, int], full: tuple[int, int]) -> list:
     """(examples, steps): small ones for every push, the full ones for the drill."""
-    return [small, pytest.param(full, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])]
+    return [small, pytest.param(*full, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])]
 
 
 @pytest.mark.parametrize(("examples", "steps"), sizes((100, 25), (3000, 50)))

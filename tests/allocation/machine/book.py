@@ -81,6 +81,13 @@ class Book:
     def wait_of(self, name: int) -> tuple[UUID, Wait] | None:
         return next(((request, wait) for request, wait in self.waits.items() if wait.name == name), None)
 
+    def first_in_turn(self, order: Iterable[UUID]) -> UUID | None:
+        """The first who waits for what reservations do not hold off: for whose turn others may have to wait."""
+        reach = self.capacity
+        for row in self.rows.values():
+            reach = less(reach, row.held) if row.kept else reach
+        return next((request for request in order if fits(self.rows[self.waits[request].name].maximum, reach)), None)
+
     def is_safe(self) -> bool:
         return some_order_finishes(self.available, self._finishers())
 

@@ -166,12 +166,12 @@ class PaperBank:
         row = self.rows[wait.name]
         state, names = self._state(wait.name)
         decision = banker.examine(state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe)
-        first = next(iter(self.waits))
+        first = self._first_in_turn()
         asker, rules = Asker(wait.amounts, any(row.held)), Rules(self.bypass_limit, self.capacity, (0,) * len(self.capacity))
-        refused = fairness.refusal(rules, asker, self.available, passed=None if first == request else self.passed[first])
+        refused = fairness.refusal(rules, asker, self.available, passed=self.passed[first] if first in self._ahead_of(request) else None)
         if decision.verdict is not Verdict.GRANT or refused:
             return False
-        for other in list(self.waits)[: list(self.waits).index(request)]:
+        for other in self._ahead_of(request):
             self.passed[other] += 1
         del self.waits[request]
         self.requests[request] = "granted"
@@ -179,6 +179,15 @@ class PaperBank:
         if wait.kind == "start":
             row.epoch, row.live = row.epoch + 1, True
         return True
+
+    def _ahead_of(self, request: UUID) -> list[UUID]:
+        return list(self.waits)[: list(self.waits).index(request)]
+
+    def _first_in_turn(self) -> UUID | None:
+        reach = self.capacity
+        for row in self.rows.values():
+            reach = banker.minus(reach, row.held) if row.kept else reach
+        return next((request for request, wait in self.waits.items() if banker.fits(self.rows[wait.name].maximum, reach)), None)
 
     def _state(self, name: int | None = None) -> tuple[State, list[int]]:
         names = [other for other, row in self.rows.items() if other == name or (any(row.held) and not row.kept)]

@@ -35,7 +35,7 @@ class BankMachine(RuleBasedStateMachine):
     @initialize(data=st.data(), capacity=st.tuples(*[st.integers(2, 4)] * CLASSES), limit=st.integers(0, 2))
     def begin(self, data: st.DataObject, capacity: Vector, limit: int) -> None:
         self.book, self.bank, self.limit = Book(capacity), self.open_bank(capacity, limit), limit
-        self.seen = self.bank.look()
+        self.seen, self.first = self.bank.look(), None
         self.asked: list[tuple] = []
         self.released: list[tuple] = []
         self.taken: set[tuple[int, int]] = set()
@@ -232,6 +232,7 @@ class BankMachine(RuleBasedStateMachine):
     def bank_and_book_agree(self) -> None:
         before, self.seen = self.seen, self.bank.look()
         granted = [request for request in self.book.waits if self.seen.requests[request] == "granted"]
+        self.everybody_counts_who_passes(before, granted)
         self.nobody_jumps_the_queue(before, granted)
         for request in granted:
             self.book.granted(request)
@@ -242,17 +243,24 @@ class BankMachine(RuleBasedStateMachine):
         self.nobody_is_in_danger(is_called_safe=self.seen.is_safe)
         self.nobody_waits_who_need_not()
 
-    def nobody_jumps_the_queue(self, before: Seen, granted: list[UUID]) -> None:
-        """Who waits counts everybody who passes it; and whoever holds nothing passes the first only so often."""
+    def everybody_counts_who_passes(self, before: Seen, granted: list[UUID]) -> None:
         order = list(before.passed)
         for place, request in enumerate(order):
-            if request not in self.seen.passed:
-                continue
             behind = [other for other in granted if other not in order[:place]]
-            assert self.seen.passed[request] == before.passed[request] + len(behind), "a bypass was not counted"
-            if place == 0:
-                without = [other for other in behind if not any(self.book.rows[self.book.waits[other].name].held)]
-                assert before.passed[request] + len(without) <= max(self.limit, before.passed[request]), "passed beyond the limit"
+            if request in self.seen.passed:
+                assert self.seen.passed[request] == before.passed[request] + len(behind), "a bypass was not counted"
+
+    def nobody_jumps_the_queue(self, before: Seen, granted: list[UUID]) -> None:
+        """Whoever holds nothing passes the first in turn only so often, as long as that one is the first."""
+        if self.first is None or self.first != self.book.first_in_turn(self.seen.passed):
+            return
+        ahead, times = list(before.passed), before.passed[self.first]
+        jumped = [
+            request
+            for request in granted
+            if request not in ahead[: ahead.index(self.first)] and not any(self.book.rows[self.book.waits[request].name].held)
+        ]
+        assert not jumped or times + len(jumped) <= self.limit, "the first was passed beyond the limit"
 
     def nobody_is_in_danger(self, *, is_called_safe: bool) -> None:
         stuck = self.book.stuck()
@@ -263,10 +271,15 @@ class BankMachine(RuleBasedStateMachine):
 
     def nobody_waits_who_need_not(self) -> None:
         """Nobody waits for what is free and safe, but one that holds nothing while it is the turn of the first."""
-        first = next(iter(self.seen.passed.items()), (None, 0))
-        for request, wait in self.book.waits.items():
-            it_is_anothers_turn = request != first[0] and first[1] >= self.limit and not any(self.book.rows[wait.name].held)
-            assert it_is_anothers_turn or self.book.verdict(wait.name, wait.amounts) != "grant", "somebody waits for what could be granted"
+        self.first = self.book.first_in_turn(self.seen.passed)
+        ahead = set()
+        for request in self.seen.passed:
+            wait = self.book.waits[request]
+            is_anothers_turn = (
+                self.first in ahead and self.seen.passed[self.first] >= self.limit and not any(self.book.rows[wait.name].held)
+            )
+            assert is_anothers_turn or self.book.verdict(wait.name, wait.amounts) != "grant", "somebody waits for what could be granted"
+            ahead.add(request)
 
     def teardown(self) -> None:
         """Let everybody who does not wait ask for all it needs, then finish: nobody may be left."""

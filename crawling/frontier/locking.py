@@ -15,5 +15,6 @@ def locked_run(run_id: int) -> Iterator[Run]:
     """Hold the run's row until the block ends, which is one transaction; yields it as it stands under the lock."""
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL lock_timeout = '10s'")
+            # A horse that stands still (SIGSTOP, a frozen machine) must not keep the run from all others for ever.
+            cursor.execute("SELECT set_config('lock_timeout', '10s', true), set_config('idle_in_transaction_session_timeout', '5s', true)")
         yield Run.objects.select_for_update(no_key=True).get(pk=run_id)

@@ -1,0 +1,65 @@
+"""A worker whose first horse stops itself (SIGSTOP) at one step of its shift, so that anything can be done to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from django.db import connection
+from rq import Queue
+from rq.job import Job
+
+from crawling.worker import ShiftWorker
+
+
+class Step(NamedTuple):
+    """The first statement that contains `sql` after one that contains `once`."""
+
+    once: str
+    sql: str
+    before: bool = False
+
+
+#: the release at the end of a shift, and the writing of pages
+STEPS = {
+    "before the lock": Step('UPDATE "crawling_shift"', 'FROM "allocation_pool"', before=True),
+    "after the lock": Step('UPDATE "crawling_shift"', 'FROM "allocation_pool"'),
+    "after the write": Step("", 'INSERT INTO "allocation_release"'),
+    "before the commit": Step('INSERT INTO "allocation_release"', 'INSERT INTO "allocation_event"'),
+    "after the commit": Step('INSERT INTO "allocation_event"', 'FROM "crawling_run"', before=True),
+    "between two batches of pages": Step('INSERT INTO "crawling_page"', 'FROM "crawling_run"', before=True),
+    "while it records pages": Step("", 'INSERT INTO "crawling_page"'),
+}
+
+
+class HaltingWorker(ShiftWorker):
+    """The environment says where (HALT_AT, a step's name) and keeps it to one horse (HALTED, a file that it makes)."""
+
+    def main_work_horse(self, job: Job, queue: Queue) -> None:
+        halt = Halt(STEPS[os.environ["HALT_AT"]], Path(os.environ["HALTED"]))
+        with connection.execute_wrapper(halt):
+            super().main_work_horse(job, queue)
+
+
+class Halt:
+    """Counts statements of the horse's main thread."""
+
+    def __init__(self, step: Step, mark: Path) -> None:
+        self._step, self._mark, self._armed = step, mark, not step.once
+
+    def __call__(self, execute: Callable, sql: str, params: object, many: bool, context: dict) -> object:
+        is_here = self._armed and self._step.sql in sql and not self._mark.exists()
+        if is_here and self._step.before:
+            self._stop()
+        result = execute(sql, params, many, context)
+        if is_here and not self._step.before:
+            self._stop()
+        self._armed = self._armed or self._step.once in sql
+        return result
+
+    def _stop(self) -> None:
+        self._mark.touch()
+        os.kill(os.getpid(), signal.SIGSTOP)

@@ -14,11 +14,12 @@ from types import FunctionType
 
 @dataclass(frozen=True)
 class Fault:
-    """What to change in which function, named as `package.module:Class.function`; `old` stands there exactly once."""
+    """What to change in which function, named as `package.module:Class.function`; each `old` stands there exactly once."""
 
     where: str
     old: str
     new: str
+    also: tuple[tuple[str, str], ...] = ()
 
 
 @contextmanager
@@ -26,9 +27,11 @@ def planted(fault: Fault) -> Iterator[None]:
     """Run the block with the fault in place. Raises AssertionError if the shipped code no longer has that piece."""
     function = _find(fault.where)
     source = textwrap.dedent(inspect.getsource(function))
-    assert source.count(fault.old) == 1, f"{fault.where} has {fault.old!r} {source.count(fault.old)} times"
+    for old, new in ((fault.old, fault.new), *fault.also):
+        assert source.count(old) == 1, f"{fault.where} has {old!r} {source.count(old)} times"
+        source = source.replace(old, new)
     sound = function.__code__
-    function.__code__ = _compiled(function, source.replace(fault.old, fault.new))
+    function.__code__ = _compiled(function, source)
     try:
         yield
     finally:

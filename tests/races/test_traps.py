@@ -14,8 +14,9 @@ import pytest
 from django.db import connection
 
 from allocation.models import Process
-from allocation.services import finish_process, release_resources, request_resources
+from allocation.services import finish_process, reap_expired, release_resources, renew_lease, request_resources
 from tests.allocation.conftest import ask, available, held
+from tests.allocation.test_leases import expire
 from tests.races.conftest import row_held, until_waiting
 from tests.races.steps import POOL_LOCK, halted, until_somebody_waits_for
 
@@ -27,6 +28,7 @@ CTE = """WITH locked AS (SELECT id FROM allocation_pool WHERE id = %(pool)s FOR 
          SELECT p.allocated FROM locked JOIN allocation_process p ON p.pool_id = locked.id"""
 LOCK = "SELECT 1 FROM allocation_pool WHERE id = %(pool)s FOR NO KEY UPDATE"
 ADVISORY = "SELECT pg_advisory_xact_lock(%(pool)s)"
+REAPERS_LOOK = '"lease_until" < (clock_timestamp()) AND "allocation_process"."pool_id" = %s'
 READ = "SELECT allocated FROM allocation_process WHERE pool_id = %(pool)s"
 
 
@@ -161,6 +163,19 @@ def test_waiter_that_has_not_locked_yet_when_a_release_begins_and_ends_is_grante
         release_resources(**end_of(holder))
 
     assert asking.future.result().granted
+
+
+def test_renewal_that_comes_between_the_reapers_look_and_its_write_loses(make_pool, make_process, meanwhile):
+    """Unless the reaper locks what it looks at, it would reap a shift that has just been told to go on."""
+    process = make_process(make_pool(4), "p", (4,), (2,))
+    expire(process)
+
+    with halted(meanwhile, reap_expired, REAPERS_LOOK) as reaping:
+        late = meanwhile(renew_lease, process=process.pk, epoch=1)
+        until_somebody_waits_for(reaping.backend)
+
+    assert [reaped.process for reaped in reaping.future.result()] == [process.pk]
+    assert late.result() is False
 
 
 def test_two_who_finish_at_once_serve_a_waiter_that_needs_what_both_held(make_pool, make_process, meanwhile):

@@ -1,0 +1,66 @@
+"""Each lock and fence of the bank, what it is like without, and the test that then goes red."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.mutants.planting import Fault
+from tests.races import test_bank_locks as locks
+from tests.races import test_bank_rivals as rivals
+from tests.races import test_traps as traps
+
+LOCKS: dict[str, tuple[Fault, Callable]] = {
+    "pool row, for decisions": (
+        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        locks.test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result,
+    ),
+    "pool row, before the processes are read": (
+        Fault(
+            "allocation.services.bank:locked_bank",
+            "row = Pool.objects",
+            "read = list(Process.objects.filter(pool=pool)); row = Pool.objects",
+            also=(("for p in processes", "for p in read"),),
+        ),
+        locks.test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock,
+    ),
+    "pool row, between a release and a new wait": (
+        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        traps.test_wait_that_begins_before_a_release_is_committed_is_granted_by_itself,
+    ),
+    "pool row, between a request and the same again": (
+        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        rivals.test_same_request_sent_twice_at_once_is_granted_once,
+    ),
+    "pool row, between a release and the same again": (
+        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        rivals.test_same_release_sent_twice_at_once_is_made_once,
+    ),
+    "process row, between the reaper and a renewal": (
+        Fault("allocation.services.leases:_reap_pool", ".select_for_update(no_key=True)", ""),
+        traps.test_renewal_that_comes_between_the_reapers_look_and_its_write_loses,
+    ),
+    "second look of the reaper, under the lock": (
+        Fault(
+            "allocation.services.leases:_reap_pool",
+            "Process.objects.filter(IS_EXPIRED, pool=bank.pool)",
+            "Process.objects.filter(lease_until__isnull=False, pool=bank.pool)",
+        ),
+        rivals.test_renewal_that_comes_before_the_reapers_lock_wins,
+    ),
+    "condition of taking up a shift": (
+        Fault("allocation.services.leases:take_lease", 'worker="", ', ""),
+        rivals.test_shift_is_taken_up_by_one_of_two_at_once,
+    ),
+    "isolation that is asked for": (
+        Fault("allocation.services.transaction:_set_limits", 'isolation != "read committed"', "not isolation"),
+        locks.test_other_isolation_than_read_committed_is_refused,
+    ),
+    "clock that does not stand still during a wait": (
+        Fault(
+            "allocation.services.bank:Bank.begin_shift",
+            "ClockTimestamp()",
+            "__import__('django.contrib.postgres.functions').contrib.postgres.functions.TransactionNow()",
+        ),
+        traps.test_lease_of_a_grant_that_waited_for_the_lock_runs_from_the_grant,
+    ),
+}

@@ -1,0 +1,22 @@
+"""No lock without a test that goes red without it."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from tests.mutants.locks import LOCKS
+from tests.mutants.planting import planted
+from tests.races import conftest
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", LOCKS)
+def test_lock_has_a_test_that_goes_red_without_it(name, request, monkeypatch):
+    monkeypatch.setattr(conftest, "PATIENCE_SECONDS", 0.5)
+    fault, promise = LOCKS[name]
+    fixtures = {fixture: request.getfixturevalue(fixture) for fixture in inspect.signature(promise).parameters}
+
+    with planted(fault), pytest.raises(BaseException):  # noqa: B017, PT011 - however it goes red
+        promise(**fixtures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import django_rq
+import pytest
 
 from allocation.models import Outbox, Process
 from crawling.keeper.messages import QUEUE, RESEND_AFTER
@@ -18,11 +19,17 @@ from tests.stack import KEEPER, WORKER, running_stack, wait_until
 PAGES = 30
 
 
-def test_start_that_redis_lost_is_worked_within_a_minute(make_site, order, tmp_path):
+#: by the reaper, who takes back what nobody picks up; and with the times that are shipped, in the drill, by being sent again
+PICKUP_SECONDS = [3, pytest.param(120, marks=pytest.mark.drill)]
+
+
+@pytest.mark.parametrize("pickup_seconds", PICKUP_SECONDS)
+def test_start_that_redis_lost_is_worked_within_a_minute(make_site, order, tmp_path, settings, pickup_seconds):
+    settings.BANK_PICKUP_SECONDS = pickup_seconds
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/")))
 
-    with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3") as stack:
+    with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="30") as stack:
         stack.start(KEEPER)
         wait_until(lambda: not Outbox.objects.filter(sent_at=None).exists())
         assert Process.objects.filter(holding=True, worker="").exists()

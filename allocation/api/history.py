@@ -9,7 +9,7 @@ from uuid import UUID
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from allocation.api.schemas import Asking, PoolId, ProcessOut, Resource, Step, needs
+from allocation.api.schemas import Asking, PoolId, ProcessThen, Resource, Step, needs
 from allocation.errors import UnknownPool
 from allocation.history.asof import BankThen, bank_as_of
 from allocation.history.listing import Filters, list_events
@@ -65,7 +65,7 @@ class PoolThen(Schema):
     resources: list[Resource]
     capacity: list[int]
     available: list[int]
-    processes: list[ProcessOut]
+    processes: list[ProcessThen]
     is_safe: bool
     safe_sequence: list[int] | None
     steps: list[Step]
@@ -103,7 +103,7 @@ def _then(then: BankThen) -> PoolThen:
         capacity=[one.capacity for one in then.resources],
         available=[one.available for one in then.resources],
         processes=[
-            ProcessOut(id=p.id, name=p.label, maximum=list(p.maximum), allocation=list(p.allocation), need=list(p.need), state=p.state)
+            ProcessThen(id=p.id, name=p.label, maximum=list(p.maximum), allocation=list(p.allocation), need=list(p.need), state=p.state)
             for p in then.processes
         ],
         is_safe=then.is_safe,

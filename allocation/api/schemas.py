@@ -61,13 +61,18 @@ class PoolList(Schema):
     items: list[PoolOut]
 
 
-class ProcessOut(Schema):
+class ProcessThen(Schema):
+    """A process's rows of the matrices, as they are or were."""
+
     id: int
     name: str
     maximum: list[int]
     allocation: list[int]
     need: list[int]
     state: str = Field(description="holding, waiting, idle or reserved")
+
+
+class ProcessOut(ProcessThen):
     priority: int
 
 

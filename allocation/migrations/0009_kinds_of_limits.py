@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("allocation", "0007_turns_and_reserves"),
+        ("allocation", "0008_checkpoints"),
     ]
 
     operations = [

@@ -35,5 +35,5 @@ SERVICES = {
         "self.available = banker.plus(self.available, amounts)",
         "self.available = banker.plus(self.available, tuple(process.max_claim))",
     ),
-    "lets a claim exceed capacity": Fault("allocation.services.pools:_check_claim_fits", "if units > capacity", "if False"),
+    "lets a claim exceed capacity": Fault("allocation.services.checks:check_claim_fits", "if units > capacity", "if False"),
 }

@@ -1,16 +1,20 @@
 """What DNS said about a name, for how long that holds, and when to ask a failing name again. Pure: the caller passes `now`.
 
-Times are seconds since 1970. Sources: RFC 1035 and 2181 (TTL), RFC 2308 (negative answers), RFC 9520 (failures).
+Times are seconds since 1970. Sources: RFC 1035 and 2181 (TTL), RFC 2308 (negative answers), RFC 8767 (stale answers), RFC 9520
+(failures).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 LONGEST_TTL_SECONDS = 86400
 LONGEST_NEGATIVE_SECONDS = 3600
 NEGATIVE_WITHOUT_SOA_SECONDS = 60
+#: RFC 8767: how long addresses may be served past their TTL while nobody answers, and how soon somebody is asked again
+LONGEST_STALE_SECONDS = 86400
+STALE_RECHECK_SECONDS = 30
 FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 5, 300
 #: After so many look-ups in a row without an answer a name is given up (SEEDS B9) and rests for the longest back-off.
 MOST_TRIES = 5
@@ -48,7 +52,8 @@ class Reply:
 class Answer:
     """A reply with its life: it may be served before `expires_at`, or `retry_at` after a failure.
 
-    `fails` counts the look-ups in a row that failed.
+    `fails` counts the look-ups in a row that failed. Addresses outlive such look-ups: the reply stays, `fails` and `retry_at`
+    tell of the trouble, and what is served meanwhile is stale.
     """
 
     name: str
@@ -59,20 +64,35 @@ class Answer:
     fails: int = 0
 
     def is_fresh(self, now: float) -> bool:
-        """Whether the answer may still be served."""
+        """Whether the answer holds."""
         return now < self.fresh_until
 
     @property
     def fresh_until(self) -> float:
-        return self.expires_at if self.retry_at is None else self.retry_at
+        return self.retry_at if self.reply.status.is_failure and self.retry_at is not None else self.expires_at
+
+    def is_usable_stale(self, now: float) -> bool:
+        """Whether these addresses are better than nothing when nobody answers. No such name is never answered stale."""
+        return self.reply.status is Status.OK and self.expires_at <= now < self.expires_at + LONGEST_STALE_SECONDS
+
+    def may_be_served(self, now: float) -> bool:
+        """Whether nobody need be asked: it is fresh, or stale while the name rests after a failure."""
+        return self.is_fresh(now) or (self.retry_at is not None and now < self.retry_at and self.is_usable_stale(now))
 
 
 def answer_from(name: str, reply: Reply, *, previous: Answer | None, now: float) -> Answer:
-    """Return the reply as an answer that begins now; `previous` is what was known, for counting failures."""
+    """Return the reply as an answer that begins now; `previous` is what was known, for counting failures.
+
+    After a failure addresses known before are kept, stale once they expire.
+    """
     if not reply.status.is_failure:
         return Answer(name, reply, resolved_at=now, expires_at=now + reply.ttl)
     fails = 1 + (previous.fails if previous and _same_series(previous, now) else 0)
-    return Answer(name, reply, resolved_at=now, expires_at=now, retry_at=now + backoff_seconds(fails), fails=fails)
+    rest = backoff_seconds(fails)
+    if previous and (previous.is_usable_stale(now) or (previous.reply.status is Status.OK and previous.is_fresh(now))):
+        kept = replace(previous.reply, error=reply.error)
+        return replace(previous, reply=kept, retry_at=now + min(rest, STALE_RECHECK_SECONDS), fails=fails)
+    return Answer(name, reply, resolved_at=now, expires_at=now, retry_at=now + rest, fails=fails)
 
 
 def backoff_seconds(fails: int) -> int:

@@ -1,0 +1,93 @@
+"""A cached answer as it lies in memory, small: a big crawl keeps a million of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from sys import intern
+
+from dnscache.answers import Answer, Reply
+from dnscache.regions.tree import TreeNode
+from dnscache.regions.weight import hits_after, rate, weight
+
+#: how much the newest look-up counts in the usual duration
+NEWEST_SHARE = 0.3
+
+
+class Region(IntEnum):
+    """Where an answer lies (SEEDS D3); chosen by how hard the name was to resolve, not by whether it is used."""
+
+    FORWARD = 1
+    REVERSE = 2
+
+
+class Entry(TreeNode):
+    """One name's answer, its own node in the tree. Replaced as a whole when the answer changes: readers take no lock.
+
+    Only `hits` and `last_access` change in place; threads that hit at once may lose a count, which costs nothing.
+    """
+
+    __slots__ = (
+        "_addresses",
+        "canonical",
+        "cost_seconds",
+        "error",
+        "expires_at",
+        "fails",
+        "fresh_until",
+        "hits",
+        "last_access",
+        "rcode",
+        "region",
+        "resolve_ms",
+        "resolved_at",
+        "retry_at",
+        "status",
+        "ttl",
+        "upstream",
+    )
+
+    def __init__(self, answer: Answer, *, now: float, previous: Entry | None = None) -> None:
+        super().__init__(answer.name)
+        reply = answer.reply
+        self.status, self.rcode, self.ttl, self.resolve_ms = reply.status, reply.rcode, reply.ttl, reply.resolve_ms
+        self._addresses = " ".join(reply.addresses)  # one string is half the size of a tuple with one
+        self.canonical = answer.name if reply.canonical == answer.name else reply.canonical  # one object, not two alike
+        self.upstream, self.error = intern(reply.upstream), reply.error
+        self.resolved_at, self.expires_at, self.retry_at, self.fails = answer.resolved_at, answer.expires_at, answer.retry_at, answer.fails
+        self.fresh_until = answer.fresh_until
+        self.region = Region.REVERSE
+        self.cost_seconds = reply.resolve_ms / 1000
+        self.hits, self.last_access = 1.0, now
+        if previous is not None:
+            if previous.status.is_failure == self.status.is_failure:  # seconds burnt say nothing of how quick an answer is
+                self.cost_seconds += (1 - NEWEST_SHARE) * (previous.cost_seconds - self.cost_seconds)
+            self.hits, self.last_access = previous.hits, previous.last_access
+            self.touch(now)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer as it was put in."""
+        reply = Reply(self.status, self.addresses, self.canonical, self.rcode, self.ttl, self.resolve_ms, self.upstream, self.error)
+        return Answer(self.name, reply, self.resolved_at, self.expires_at, self.retry_at, self.fails)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return tuple(self._addresses.split())
+
+    def touch(self, now: float) -> None:
+        """Count a hit."""
+        self.hits = hits_after(self.hits, now - self.last_access)
+        self.last_access = now
+
+    @property
+    def life_seconds(self) -> float:
+        """How long the answer lives from its look-up on: its TTL, or the back-off."""
+        return self.fresh_until - self.resolved_at
+
+    def per_second(self, now: float) -> float:
+        """How often the name is asked for."""
+        return rate(self.hits, now - self.last_access)
+
+    def weight(self, now: float) -> float:
+        """Threads saved by keeping this."""
+        return weight(cost_seconds=self.cost_seconds, life_seconds=self.life_seconds, per_second=self.per_second(now))

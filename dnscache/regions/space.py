@@ -1,0 +1,145 @@
+"""The cache space: one flat dictionary to read, two regions beside it to decide what leaves (SEEDS D3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+
+from dnscache.answers import LONGEST_BACKOFF_SECONDS, LONGEST_STALE_SECONDS, Answer, Status
+from dnscache.regions.entry import Entry, Region
+from dnscache.regions.forward import ForwardRegion
+from dnscache.regions.reverse import ReverseRegion
+
+#: look-ups up to this long are quick (the patent leaves the threshold open) ...
+THRESHOLD_SECONDS = 0.3
+#: ... but a name changes its region only when it is this much past it, so that it does not flap
+HYSTERESIS = 0.2
+#: how many answers are compared to find one to evict
+SAMPLE = 16
+#: the purge deletes what is idle for so long among this lightest share of the conflict area
+PURGE_SHARE, PURGE_IDLE_SECONDS = 0.1, 600.0
+#: third-level names may take this share of the capacity
+THIRD_LEVEL_SHARE = 0.25
+
+
+class Why(StrEnum):
+    """Why an answer left."""
+
+    FULL = "the cache was full"
+    LIGHT = "light, and unused for long"
+    OLD = "too old even to be served stale"
+    DEEP = "too many third-level names"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What the history shows of an answer that left."""
+
+    name: str
+    region: Region
+    weight: float
+    why: Why
+
+
+class CacheSpace:
+    """At most `capacity` answers in two regions that share it. One thread writes at a time; any number may `get`."""
+
+    def __init__(self, capacity: int, *, third_level_quantile: float = 0.5) -> None:
+        self.capacity, self._quantile = capacity, third_level_quantile
+        self.entries: dict[str, Entry] = {}
+        self.forward, self.reverse = ForwardRegion(), ReverseRegion()
+        self._random = Random(0)  # noqa: S311 - to sample, not to guess
+        self._pool: list[str] = []
+        self._evictions_left = 0
+
+    def get(self, name: str, now: float) -> Entry | None:
+        """Return a fresh answer and count the hit. The hot path: one dictionary, no lock."""
+        entry = self.entries.get(name)
+        if entry is None or now >= entry.fresh_until:
+            return None
+        entry.touch(now)
+        return entry
+
+    def put(self, answer: Answer, now: float, *, needed: Collection[str] = ()) -> list[Dropped]:
+        """Keep the answer in the region it belongs to; return what had to make room, which is nothing `needed` soon."""
+        previous = self.entries.get(answer.name)
+        dropped = self._make_room(now, needed) if previous is None else []
+        entry = Entry(answer, now=now, previous=previous)
+        entry.region = region_of(entry, previous)
+        if previous is not None and previous.region is not entry.region:
+            self._leave(previous)
+        if entry.region is Region.FORWARD:
+            self.forward.add(entry)
+        else:
+            self.reverse.add(entry, now=now)
+        self.entries[entry.name] = entry
+        return dropped
+
+    def remove(self, name: str) -> None:
+        """Forget a name, if it is known."""
+        entry = self.entries.pop(name, None)
+        if entry is not None:
+            self._leave(entry)
+
+    def purge(self, now: float) -> list[Dropped]:
+        """Drop what is no longer worth its place, and sort the conflict area; call it once a minute."""
+        old = [name for name, entry in self.entries.items() if now >= useful_until(entry)]
+        dropped = self._drop(old, Why.OLD, now)
+        light = self.reverse.idle_and_light(now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS)
+        dropped += self._drop(light, Why.LIGHT, now)
+        deep = self.forward.cut(most=int(THIRD_LEVEL_SHARE * self.capacity), quantile=self._quantile)
+        return dropped + self._drop(deep, Why.DEEP, now)
+
+    def threads_saved(self, now: float) -> float:
+        """Return the sum of all weights: how many fetch threads the cache is worth."""
+        return sum(entry.weight(now) for entry in list(self.entries.values()))
+
+    def _make_room(self, now: float, needed: Collection[str]) -> list[Dropped]:
+        dropped: list[Dropped] = []
+        while self.entries and len(self.entries) >= self.capacity:
+            dropped += self._drop([self._lightest_of_a_sample(now, needed)], Why.FULL, now)
+        return dropped
+
+    def _lightest_of_a_sample(self, now: float, needed: Collection[str]) -> str:
+        """A dictionary can't be sampled, so a list of its names is, made anew when an eighth of it is gone."""
+        if self._evictions_left <= 0:
+            self._pool = list(self.entries)
+            self._evictions_left = max(1, len(self._pool) // 8)
+        self._evictions_left -= 1
+        drawn = self._pool if len(self._pool) <= SAMPLE else self._random.choices(self._pool, k=SAMPLE)
+        known = [name for name in drawn if name in self.entries] or [next(iter(self.entries))]
+        free = [name for name in known if name not in needed] or known
+        return min(free, key=lambda name: self.entries[name].weight(now))
+
+    def _drop(self, names: list[str], why: Why, now: float) -> list[Dropped]:
+        dropped = []
+        for name in names:
+            entry = self.entries[name]
+            dropped.append(Dropped(name, entry.region, entry.weight(now), why))
+            self.remove(name)
+        return dropped
+
+    def _leave(self, entry: Entry) -> None:
+        if entry.region is Region.FORWARD:
+            self.forward.remove(entry.name)
+        else:
+            self.reverse.remove(entry.name)
+
+
+def region_of(entry: Entry, previous: Entry | None) -> Region:
+    """Choose the region: forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is quick."""
+    if entry.status is not Status.OK or entry.fails:
+        return Region.REVERSE
+    limit = THRESHOLD_SECONDS
+    if previous is not None and previous.status is Status.OK and not previous.fails:
+        limit *= 1 + HYSTERESIS if previous.region is Region.FORWARD else 1 - HYSTERESIS
+    return Region.FORWARD if entry.cost_seconds <= limit else Region.REVERSE
+
+
+def useful_until(entry: Entry) -> float:
+    """Return when the answer is of no more use: addresses may be served stale, and failures are counted, beyond their life."""
+    if entry.status is Status.OK:
+        return entry.expires_at + LONGEST_STALE_SECONDS
+    return entry.fresh_until + (LONGEST_BACKOFF_SECONDS if entry.fails else 0)

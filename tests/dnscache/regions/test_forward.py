@@ -1,0 +1,95 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dnscache.regions.forward import ForwardRegion
+from tests.dnscache.regions.conftest import NOW, entry
+
+
+def region(*names):
+    made = ForwardRegion()
+    for name in names:
+        made.add(entry(name))
+    return made
+
+
+def names(nodes):
+    return sorted(node.name for node in nodes)
+
+
+def test_table_1_leads_from_a_registered_name_to_its_second_level():
+    made = region("pan.baidu.com", "www.baidu.com", "baidu.com", "www.sina.com.cn")
+
+    assert made.table1.keys() == {"baidu.com", "sina.com.cn"}
+    assert names(made.second_level("baidu.com")) == ["baidu.com", "pan.baidu.com", "www.baidu.com"]
+    assert names(made.second_level("unknown.com")) == []
+
+
+def test_third_level_names_hang_left_of_their_second_level_then_right_of_each_other():
+    made = region("pan.baidu.com", "a.pan.baidu.com", "b.pan.baidu.com", "c.pan.baidu.com", "x.www.baidu.com")
+    pan = made.table2["pan.baidu.com"]
+
+    assert pan.left.name == "c.pan.baidu.com"
+    assert [pan.left.right.name, pan.left.right.right.name, pan.left.right.right.right] == ["b.pan.baidu.com", "a.pan.baidu.com", None]
+    assert names(made.below("www.baidu.com")) == ["x.www.baidu.com"]
+
+
+def test_table_2_keeps_the_address_of_a_name_at_every_level():
+    made = region()
+    for n, name in enumerate(["baidu.com", "pan.baidu.com", "a.pan.baidu.com", "b.a.pan.baidu.com"]):
+        made.add(entry(name, address=f"192.0.2.{n}"))
+
+    assert {name: made.table2[name].addresses for name in made.table2} == {
+        "baidu.com": ("192.0.2.0",),
+        "pan.baidu.com": ("192.0.2.1",),
+        "a.pan.baidu.com": ("192.0.2.2",),
+        "b.a.pan.baidu.com": ("192.0.2.3",),
+    }
+
+
+def test_a_parent_without_an_address_holds_its_children_as_long_as_there_are_any():
+    made = region("a.pan.baidu.com")
+    assert names(made.second_level("baidu.com")) == ["pan.baidu.com"]
+    assert "pan.baidu.com" not in made.table2
+
+    made.add(entry("pan.baidu.com"))
+    made.remove("pan.baidu.com")
+    assert names(made.below("pan.baidu.com")) == ["a.pan.baidu.com"]
+
+    made.remove("a.pan.baidu.com")
+    assert made.table1 == {}
+
+
+@pytest.mark.parametrize(("quantile", "gone"), [(0.5, "ab"), (0.25, "a"), (0.0, "")])
+def test_past_the_limit_third_level_names_used_before_the_middle_go(quantile, gone):
+    made = ForwardRegion()
+    for age, name in enumerate("dcba"):
+        made.add(entry(f"{name}.www.baidu.com", at=NOW - age))
+
+    assert made.cut(most=4, quantile=quantile) == []
+    assert sorted(made.cut(most=3, quantile=quantile)) == [f"{name}.www.baidu.com" for name in gone]
+
+
+def test_names_used_at_the_moment_of_the_cut_stay_and_other_levels_never_go():
+    made = region("baidu.com", "www.baidu.com", *[f"{n}.www.baidu.com" for n in range(6)])
+    assert made.cut(most=0) == []
+
+
+words = st.sampled_from(["x.com", "a.x.com", "b.x.com", "1.a.x.com", "2.a.x.com", "3.1.a.x.com", "1.b.x.com", "1.c.x.com", "y.co.uk", "z"])
+
+
+@given(st.lists(st.tuples(st.booleans(), words), max_size=40))
+def test_tree_and_tables_agree_whatever_comes_and_goes(steps):
+    made, model = ForwardRegion(), set()
+    for adds, name in steps:
+        if adds:
+            made.add(entry(name))
+            model.add(name)
+        elif name in model:
+            made.remove(name)
+            model.discard(name)
+        seen = [node for first in made.table1 for second in made.second_level(first) for node in (second, *made.below(second.name))]
+        assert len({node.name for node in seen}) == len(seen)
+        assert {node.name for node in seen if node.name in made.table2} == model == set(made.table2)
+        assert all(node is made.table2[node.name] if node.name in model else node.left for node in seen)
+        assert made.third_level == {name for name in model if name[:1].isdigit()}

@@ -3,72 +3,106 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
 from dnscache.answers import Answer
+from dnscache.regions.entry import Entry
+from dnscache.regions.space import CacheSpace, Dropped
+
+PURGE_EVERY_SECONDS = 60.0
 
 
 class Flight:
-    """A look-up that others may join: one thread leads, the rest wait for `answer`."""
+    """A look-up that others may join: one thread leads, the rest wait for `entry`."""
 
     def __init__(self) -> None:
-        self.answer: Answer | None = None
+        self.entry: Entry | None = None
         self.landed = threading.Event()
 
-    def land(self, answer: Answer | None) -> None:
+    def land(self, entry: Entry | None) -> None:
         """Wake those who wait; None if nothing was learnt."""
-        self.answer = answer
+        self.entry = entry
         self.landed.set()
 
 
-class Memory:
-    """At most `capacity` answers, the oldest written leaving first. Safe for any number of threads.
+@dataclass
+class Boarding:
+    """What becomes of names that are wanted: served, the flights that the caller now leads and must land, those of others."""
 
-    Reads take no lock: an answer is replaced as a whole, never changed.
-    """
+    served: dict[str, Entry] = field(default_factory=dict)
+    led: dict[str, Flight] = field(default_factory=dict)
+    joined: dict[str, Flight] = field(default_factory=dict)
+
+
+class Memory:
+    """A cache space for any number of threads: reads take no lock, writes one."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._answers: dict[str, Answer] = {}
+        self.space = CacheSpace(capacity)
+        #: what left lately, the newest last
+        self.dropped: list[Dropped] = []
         self._flights: dict[str, Flight] = {}
         self._lock = threading.Lock()
+        self._purge_at = 0.0
 
-    def fresh(self, name: str, now: float) -> Answer | None:
-        """Return the answer if it may still be served."""
-        answer = self._answers.get(name)
-        return answer if answer is not None and answer.is_fresh(now) else None
+    def serve(self, name: str, now: float) -> Entry | None:
+        """Return the answer if nobody need be asked, and count the hit."""
+        entry = self.space.get(name, now)
+        if entry is not None:
+            return entry
+        entry = self.space.entries.get(name)
+        if entry is None or not entry.may_be_served(now):
+            return None
+        entry.touch(now)
+        return entry
 
-    def join(self, names: Collection[str], now: float) -> tuple[dict[str, Answer], dict[str, Flight], dict[str, Flight]]:
-        """Return what is fresh, the flights that the caller now leads and must land, and those that others lead."""
-        fresh: dict[str, Answer] = {}
-        led: dict[str, Flight] = {}
-        joined: dict[str, Flight] = {}
+    def board(self, names: Collection[str], now: float) -> Boarding:
+        """Serve, lead or join each name."""
+        boarding = Boarding()
         with self._lock:  # one look at both: between them a flight could land and be missed
             for name in names:
-                if answer := self.fresh(name, now):
-                    fresh[name] = answer
+                if entry := self.serve(name, now):
+                    boarding.served[name] = entry
                 elif name in self._flights:
-                    joined[name] = self._flights[name]
+                    boarding.joined[name] = self._flights[name]
                 else:
-                    led[name] = self._flights[name] = Flight()
-        return fresh, led, joined
+                    boarding.led[name] = self._flights[name] = Flight()
+        return boarding
 
-    def land(self, name: str, answer: Answer | None) -> None:
-        """End the flight that the caller leads, and keep its answer."""
+    def land(self, name: str, answer: Answer | None, now: float) -> Entry | None:
+        """End the flight that the caller leads; keep its answer and return it as kept."""
         with self._lock:
-            if answer is not None:
-                self._keep(answer)
+            entry = None if answer is None else self._keep(answer, now)
             flight = self._flights.pop(name)
-        flight.land(answer)
+        flight.land(entry)
+        return entry
+
+    def adopt(self, entries: Collection[Entry], now: float) -> None:
+        """Take in entries that another process left behind; where one is at hand, that one stays."""
+        with self._lock:
+            for entry in entries:
+                if entry.name not in self.space.entries:
+                    self._note(self.space.adopt(entry, now))
 
     def forget(self, names: Collection[str] | None = None) -> None:
         """Drop the answers for these names, or all."""
         with self._lock:
-            for name in list(self._answers) if names is None else names:
-                self._answers.pop(name, None)
+            for name in list(self.space.entries) if names is None else names:
+                self.space.remove(name)
 
-    def _keep(self, answer: Answer) -> None:
-        self._answers.pop(answer.name, None)
-        if len(self._answers) >= self._capacity:
-            del self._answers[next(iter(self._answers))]
-        self._answers[answer.name] = answer
+    def forget_where(self, doomed: Callable[[Entry], bool]) -> None:
+        """Drop the answers of which `doomed` is true."""
+        with self._lock:
+            for name in [name for name, entry in self.space.entries.items() if doomed(entry)]:
+                self.space.remove(name)
+
+    def _keep(self, answer: Answer, now: float) -> Entry:
+        if now >= self._purge_at:
+            self._note(self.space.purge(now))
+            self._purge_at = now + PURGE_EVERY_SECONDS
+        self._note(self.space.put(answer, now))
+        return self.space.entries[answer.name]
+
+    def _note(self, dropped: list[Dropped]) -> None:
+        self.dropped = [*self.dropped, *dropped][-100:] if dropped else self.dropped

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from dnscache import answers
 from dnscache.addresses import AddressClass
@@ -38,6 +41,12 @@ class DnsEntry(models.Model):
     expires_at = models.DateTimeField(db_index=True)
     retry_at = models.DateTimeField(null=True, blank=True, help_text="after a failure: not asked again before")
     fails = models.PositiveSmallIntegerField(default=0, help_text="look-ups in a row that failed")
+    registrable = models.CharField(max_length=253, db_collation="C", blank=True, help_text="what somebody registered (public suffix list)")
+    region = models.PositiveSmallIntegerField(default=2, choices=[(1, "forward"), (2, "reverse")], help_text="quick, or slow or failing")
+    cost_seconds = models.FloatField(default=0, help_text="seconds a look-up usually takes, or burns")
+    hits = models.FloatField(default=1, help_text="uses in the memory that wrote the row, halved every ten minutes")
+    last_access = models.DateTimeField(null=True, blank=True, help_text="last use there")
+    weight = models.FloatField(default=0, help_text="fetch threads saved by keeping the answer, when it was written")
     upstream = models.CharField(max_length=64, blank=True, help_text="the name server that answered")
     error = models.TextField(blank=True)
 
@@ -45,6 +54,11 @@ class DnsEntry(models.Model):
         verbose_name = "DNS entry"
         verbose_name_plural = "DNS entries"
         ordering = ["name"]
+        # None on `last_access` or `hits`: an update that touches no index is the cheap kind.
+        indexes = [
+            models.Index(F("weight").desc(), name="dns_heaviest_first"),
+            models.Index("registrable", name="dns_by_registrable"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(status="ok", addresses__len__range=(1, 2 * MOST_ADDRESSES)) | (~Q(status="ok") & Q(addresses__len=0)),
@@ -52,7 +66,7 @@ class DnsEntry(models.Model):
             ),
             models.CheckConstraint(condition=Q(address_classes__len=F("addresses__len")), name="dns_every_address_has_a_class"),
             models.CheckConstraint(
-                condition=Q(status__in=["servfail", "timeout"], retry_at__gt=F("resolved_at"), fails__gt=0)
+                condition=Q(status__in=["ok", "servfail", "timeout"], retry_at__gt=F("resolved_at"), fails__gt=0)
                 | Q(status__in=["ok", "nxdomain", "nodata"], retry_at=None, fails=0),
                 name="dns_retry_exactly_after_a_failure",
             ),
@@ -60,7 +74,41 @@ class DnsEntry(models.Model):
                 condition=Q(expires_at__gte=F("resolved_at"), ttl__lte=answers.LONGEST_TTL_SECONDS),
                 name="dns_life_is_within_bounds",
             ),
+            models.CheckConstraint(condition=Q(region=2) | Q(region=1, status="ok", fails=0), name="dns_trouble_is_in_the_reverse_region"),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+
+class FlushQuerySet(models.QuerySet["DnsFlush"]):
+    """Flushes by age, told by PostgreSQL's clock."""
+
+    def since(self, *, seconds: float) -> list[DnsFlush]:
+        """Return those of the last `seconds`, the oldest first."""
+        return list(self.filter(at__gt=Now() - timedelta(seconds=seconds)).order_by("pk"))
+
+
+class DnsFlush(models.Model):
+    """An order to forget, kept until every process has seen it."""
+
+    class Scope(models.TextChoices):
+        """What to forget; `value` says which name or domain."""
+
+        NAME = "name", "one name"
+        DOMAIN = "domain", "a registered name with all below it"
+        REVERSE = "reverse", "the whole reverse region"
+        ALL = "all", "everything"
+
+    at = models.DateTimeField(db_default=Now(), db_index=True)
+    scope = models.CharField(max_length=8, choices=Scope.choices)
+    value = models.CharField(max_length=253, blank=True)
+
+    objects = FlushQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "DNS flush"
+        verbose_name_plural = "DNS flushes"
+
+    def __str__(self) -> str:
+        return f"{self.get_scope_display()} {self.value}".strip()

@@ -1,59 +1,43 @@
 """Names to addresses: this process's memory, then PostgreSQL, then a name server.
 
-Nothing expired is ever served. All database work happens in the calling thread and outside any look-up, so that no transaction
-waits for the network (call it outside any of your own); the threads of a pool only talk to name servers. A thread of the
-caller's that resolves has used Django's connection and closes it when it ends, as after any query.
+Nothing expired is served, but addresses that nobody renews although he was asked, and those say `stale`. All database work
+happens in the calling thread and outside any look-up, so that no transaction waits for the network (call it outside any of your
+own); the threads of a pool only talk to name servers. A thread of the caller's that resolves has used Django's connection and
+closes it when it ends, as after any query.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from enum import StrEnum
+from itertools import count
+from typing import Protocol
 
 from dnscache import store
-from dnscache.answers import LONGEST_TTL_SECONDS, MOST_TRIES, Answer, Reply, Status, answer_from
+from dnscache.answers import Answer, Reply, Status, answer_from
 from dnscache.errors import DnsCacheError
+from dnscache.flushes import FlushWatch, apply
 from dnscache.lookup import TRY_SECONDS, Server, ask
 from dnscache.memory import Flight, Memory
+from dnscache.models import DnsFlush
 from dnscache.names import read_host
+from dnscache.regions.entry import Entry
+from dnscache.resolution import Resolution, Source, literal, refused, resolution, unanswered
+
+__all__ = ["Resolution", "Resolver", "Source", "apply_flush", "forget", "resolve", "resolve_many"]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
+#: RFC 8767: whoever has stale addresses at hand waits no longer for fresh ones
+STALE_AFTER_SECONDS = 1.8
+
+Found = dict[str, tuple[Entry, Source]]
 
 
-class Source(StrEnum):
-    """Where an answer came from; LITERAL: the text itself, an address or a name that is refused."""
+class Writer(Protocol):
+    """Keeps what was learnt: at once (`store`), or behind (`WriteBehind`)."""
 
-    LITERAL = "literal"
-    MEMORY = "memory"
-    DATABASE = "database"
-    LOOKUP = "lookup"
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """An answer as it stands now; all times in seconds.
-
-    `ttl` is what is left of the answer's life (of the back-off after a failure), `age` how old it is, `waited` what the caller
-    waited. `tries` counts the look-ups in a row that failed; 0 with `Status.TIMEOUT`: the deadline passed before anybody was asked.
-    """
-
-    name: str
-    status: Status
-    addresses: tuple[str, ...]
-    ttl: float
-    age: float
-    source: Source
-    waited: float
-    error: str = ""
-    tries: int = 0
-
-    @property
-    def given_up(self) -> bool:
-        """Whether the name has failed as often as it may (SEEDS B9)."""
-        return self.tries >= MOST_TRIES
+    def write_entries(self, entries: Collection[Entry]) -> None: ...
 
 
 class Resolver:
@@ -65,8 +49,12 @@ class Resolver:
         servers: tuple[Server, ...] | None = None,
         clock: Callable[[], float] = time.time,
         capacity: int = MOST_ANSWERS_IN_MEMORY,
+        writer: Writer = store,
     ) -> None:
-        self._servers, self._clock, self._memory = servers, clock, Memory(capacity)
+        self._servers, self._clock, self._writer = servers, clock, writer
+        self.memory = Memory(capacity)
+        self._flushes = FlushWatch(self.memory)
+        self._turns = count()
 
     def resolve(self, host: str, *, deadline: float = 5.0) -> Resolution:
         """Return the addresses of a host, or why there are none; never raises for what a host is or does."""
@@ -78,71 +66,92 @@ class Resolver:
         At most `parallel` names are looked up at a time; a look-up that another thread has under way is joined instead.
         """
         begun = time.monotonic()
-        until = begun + deadline
         resolutions: dict[str, Resolution] = {}
         names: dict[str, str] = {}
         for host in hosts:
             try:
                 read = read_host(host)
             except DnsCacheError as error:
-                resolutions[host] = Resolution(host, Status.REFUSED_NAME, (), 0, 0, Source.LITERAL, 0, str(error))
-                continue
-            if read.is_literal:
-                resolutions[host] = Resolution(read.text, Status.OK, (read.text,), LONGEST_TTL_SECONDS, 0, Source.LITERAL, 0)
+                resolutions[host] = refused(host, str(error))
             else:
-                names[host] = read.text
-        answers = self._answers(set(names.values()), parallel, until)
-        now, waited = self._clock(), time.monotonic() - begun
+                if read.is_literal:
+                    resolutions[host] = literal(read.text)
+                else:
+                    names[host] = read.text
+        found = self._found(set(names.values()), parallel, begun + deadline)
+        now, waited, turn = self._clock(), time.monotonic() - begun, next(self._turns)
         for host, name in names.items():
-            resolutions[host] = _resolution(name, answers.get(name), now, waited)
+            if name in found:
+                entry, source = found[name]
+                asked = source is Source.LOOKUP
+                resolutions[host] = resolution(entry, source, now=now, waited=waited, turn=turn, just_asked=asked)
+            else:
+                resolutions[host] = unanswered(name, waited)
         return resolutions
 
     def forget(self, names: Iterable[str] | None = None) -> None:
         """Drop what this process remembers of these names, or everything."""
-        self._memory.forget(None if names is None else list(names))
+        self.memory.forget(None if names is None else list(names))
 
-    def _answers(self, names: set[str], parallel: int, until: float) -> dict[str, tuple[Answer, Source]]:
+    def apply_flush(self, flush: DnsFlush) -> None:
+        """Drop at once what the flush means; other processes notice by themselves."""
+        apply(flush, self.memory)
+
+    def _found(self, names: set[str], parallel: int, until: float) -> Found:
         now = self._clock()
-        found = {name: (answer, Source.MEMORY) for name in names if (answer := self._memory.fresh(name, now))}
+        if names:
+            self._flushes.heed(now)
+        found: Found = {name: (entry, Source.MEMORY) for name in names if (entry := self.memory.serve(name, now))}
         if len(found) == len(names):
             return found
-        fresh, led, joined = self._memory.join(names - found.keys(), now)
-        found.update((name, (answer, Source.MEMORY)) for name, answer in fresh.items())
-        if led:
-            found.update(self._lead(led, parallel, until))
+        boarding = self.memory.board(names - found.keys(), now)
+        found.update((name, (entry, Source.MEMORY)) for name, entry in boarding.served.items())
+        if boarding.led:
+            found.update(self._lead(boarding.led, parallel, until))
         # Only now: whoever waited for others before landing its own flights could wait in a circle.
-        for name, flight in joined.items():
+        for name, flight in boarding.joined.items():
             flight.landed.wait(max(0.0, until - time.monotonic()))
-            if flight.answer:
-                found[name] = flight.answer, Source.LOOKUP
+            if flight.entry:
+                found[name] = flight.entry, Source.LOOKUP
         return found
 
-    def _lead(self, flights: Mapping[str, Flight], parallel: int, until: float) -> dict[str, tuple[Answer, Source]]:
+    def _lead(self, flights: Mapping[str, Flight], parallel: int, until: float) -> Found:
         """Get the answers for the flights from the store or the network, and land every one of them whatever happens."""
-        found: dict[str, tuple[Answer, Source]] = {}
+        found: Found = {}
         try:
-            known = store.read(flights.keys())
+            known = self._known(flights.keys())
             now = self._clock()
             for name, answer in known.items():
-                if answer.is_fresh(now):
-                    found[name] = answer, Source.DATABASE
-                    self._memory.land(name, answer)
-            for name, reply in self._look_up([name for name in flights if name not in found], parallel, until):
+                if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
+                    found[name] = entry, Source.DATABASE
+            for name, reply in self._look_up([name for name in flights if name not in found], known, parallel, until):
+                now = self._clock()
                 if _is_evidence(reply):
-                    answer = answer_from(name, reply, previous=known.get(name), now=self._clock())
-                    found[name] = answer, Source.LOOKUP
-                    self._memory.land(name, answer)
+                    answer = answer_from(name, reply, previous=known.get(name), now=now)
+                    if entry := self.memory.land(name, answer, now):
+                        found[name] = entry, Source.LOOKUP
         finally:
             for name in flights.keys() - found.keys():
-                self._memory.land(name, None)
-        store.write([answer for answer, source in found.values() if source is Source.LOOKUP])
+                self.memory.land(name, None, self._clock())
+        self._writer.write_entries([entry for entry, source in found.values() if source is Source.LOOKUP])
         return found
 
-    def _look_up(self, names: list[str], parallel: int, until: float) -> Iterator[tuple[str, Reply]]:
+    def _known(self, names: Collection[str]) -> dict[str, Answer]:
+        """What was the last answer: usually the stored one, but a writer that writes behind may not have stored it yet."""
+        known = {name: entry.answer for name in names if (entry := self.memory.space.entries.get(name))}
+        for name, answer in store.read(names).items():
+            if name not in known or (known[name].resolved_at, known[name].fails) <= (answer.resolved_at, answer.fails):
+                known[name] = answer
+        return known
+
+    def _look_up(self, names: list[str], known: Mapping[str, Answer], parallel: int, until: float) -> Iterator[tuple[str, Reply]]:
         """Yield replies as they come."""
+        now = self._clock()
+        patience = {name: STALE_AFTER_SECONDS for name in names if name in known and known[name].is_usable_stale(now)}
 
         def one(name: str) -> tuple[str, Reply]:
-            return name, ask(name, seconds=until - time.monotonic(), servers=self._servers)
+            left = until - time.monotonic()
+            return name, ask(name, seconds=min(left, patience.get(name, left)), servers=self._servers)
 
         if len(names) <= 1 or parallel <= 1:
             yield from map(one, names)
@@ -157,17 +166,8 @@ def _is_evidence(reply: Reply) -> bool:
     return reply.status is not Status.TIMEOUT or reply.resolve_ms >= 1000 * TRY_SECONDS[0]
 
 
-def _resolution(name: str, found: tuple[Answer, Source] | None, now: float, waited: float) -> Resolution:
-    if found is None:
-        error = "the deadline passed before a name server had the time to answer"
-        return Resolution(name, Status.TIMEOUT, (), 0, 0, Source.LOOKUP, waited, error)
-    answer, source = found
-    reply = answer.reply
-    left, age = max(0.0, answer.fresh_until - now), max(0.0, now - answer.resolved_at)
-    return Resolution(name, reply.status, reply.addresses, left, age, source, waited, reply.error, answer.fails)
-
-
 _process_wide = Resolver()
 resolve = _process_wide.resolve
 resolve_many = _process_wide.resolve_many
 forget = _process_wide.forget
+apply_flush = _process_wide.apply_flush

@@ -3,16 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from dnscache import resolver
-from dnscache.models import DnsEntry
+from dnscache.models import DnsEntry, DnsFlush
+from dnscache.regions.entry import Region
+
+#: a flush is kept longer than any process goes without looking for one
+FLUSHES_KEPT = timedelta(days=2)
 
 
 def flush(names: Collection[str]) -> int:
-    """Forget the names, in PostgreSQL and in this process; return how many were known.
+    """Forget the names, in PostgreSQL and in this process at once, in others within a second of their next use of the cache.
 
-    Other processes notice when the answers they hold in memory expire; a shift's memory ends with its job.
+    Returns how many were known.
     """
+    deleted = _flush([DnsFlush(scope=DnsFlush.Scope.NAME, value=name) for name in names], DnsEntry.objects.filter(name__in=names))
     resolver.forget(names)
-    deleted, _ = DnsEntry.objects.filter(name__in=names).delete()
+    return deleted
+
+
+def flush_domain(registrable: str) -> int:
+    """Forget a registered name with everything below it."""
+    order = DnsFlush(scope=DnsFlush.Scope.DOMAIN, value=registrable)
+    return _flush_here_too(order, DnsEntry.objects.filter(registrable=registrable))
+
+
+def flush_reverse_region() -> int:
+    """Forget every name that failed or was slow, so that all of them have a new chance."""
+    return _flush_here_too(DnsFlush(scope=DnsFlush.Scope.REVERSE), DnsEntry.objects.filter(region=Region.REVERSE))
+
+
+def flush_all() -> int:
+    """Forget everything."""
+    return _flush_here_too(DnsFlush(scope=DnsFlush.Scope.ALL), DnsEntry.objects.all())
+
+
+def _flush_here_too(order: DnsFlush, entries: QuerySet[DnsEntry]) -> int:
+    deleted = _flush([order], entries)
+    resolver.apply_flush(order)
+    return deleted
+
+
+def _flush(orders: list[DnsFlush], entries: QuerySet[DnsEntry]) -> int:
+    with transaction.atomic():
+        DnsFlush.objects.filter(at__lt=Now() - FLUSHES_KEPT).delete()
+        DnsFlush.objects.bulk_create(orders)
+        deleted, _ = entries.delete()
     return deleted

@@ -11,12 +11,19 @@ from django.db import connection
 from dnscache.addresses import classify
 from dnscache.answers import Answer, Reply, Status
 from dnscache.models import DnsEntry
+from dnscache.regions.entry import Entry
+from dnscache.regions.levels import levels_of
 
 _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
 #: Answers may arrive late, from a slow worker: the older one never replaces the newer. Equal times: the last writer.
+#: Nor does an answer come back that was flushed between its look-up and its writing. `flushes.means` says the same.
 _UPSERT = f"""
     INSERT INTO dnscache_dnsentry ({", ".join(_COLUMNS)})
-    SELECT {", ".join(_COLUMNS)} FROM jsonb_populate_recordset(NULL::dnscache_dnsentry, %s::jsonb)
+    SELECT {", ".join(_COLUMNS)} FROM jsonb_populate_recordset(NULL::dnscache_dnsentry, %s::jsonb) e
+    WHERE NOT EXISTS (
+        SELECT FROM dnscache_dnsflush f WHERE f.at >= e.resolved_at AND (
+            f.scope = 'all' OR (f.scope = 'name' AND f.value = e.name)
+            OR (f.scope = 'domain' AND f.value = e.registrable) OR (f.scope = 'reverse' AND e.region = 2)))
     ON CONFLICT (name) DO UPDATE SET {", ".join(f"{column} = excluded.{column}" for column in _COLUMNS if column != "name")}
     WHERE dnscache_dnsentry.resolved_at <= excluded.resolved_at
 """  # noqa: S608 - the columns are the model's own
@@ -30,32 +37,42 @@ def read(names: Collection[str]) -> dict[str, Answer]:
 
 
 def write(answers: Collection[Answer]) -> None:
-    """Keep the answers by one statement, but where a newer one is kept already."""
-    if not answers:
+    """Keep the answers, as `write_entries` does."""
+    write_entries([Entry(answer, now=answer.resolved_at) for answer in answers])
+
+
+def write_entries(entries: Collection[Entry]) -> None:
+    """Keep the entries by one statement, but where a newer one is kept already."""
+    if not entries:
         return
     # Sorted: two workers that write the same names must lock them in the same order.
-    rows = [_row(answer) for answer in sorted(answers, key=lambda answer: answer.name)]
+    rows = [_row(entry) for entry in sorted(entries, key=lambda entry: entry.name)]
     with connection.cursor() as cursor:
         cursor.execute(_UPSERT, [json.dumps(rows)])
 
 
-def _row(answer: Answer) -> dict[str, object]:
-    reply = answer.reply
+def _row(entry: Entry) -> dict[str, object]:
     return {
-        "name": answer.name,
-        "status": reply.status,
-        "addresses": reply.addresses,
-        "address_classes": [classify(address) for address in reply.addresses],
-        "canonical": reply.canonical[:253],  # escapes of odd bytes can make it longer than any name
-        "rcode": reply.rcode,
-        "ttl": reply.ttl,
-        "resolve_ms": reply.resolve_ms,
-        "resolved_at": _moment(answer.resolved_at),
-        "expires_at": _moment(answer.expires_at),
-        "retry_at": None if answer.retry_at is None else _moment(answer.retry_at),
-        "fails": answer.fails,
-        "upstream": reply.upstream[:64],
-        "error": reply.error[:500],
+        "name": entry.name,
+        "registrable": levels_of(entry.name).first,
+        "status": entry.status,
+        "addresses": entry.addresses,
+        "address_classes": [classify(address) for address in entry.addresses],
+        "canonical": entry.canonical[:253],  # escapes of odd bytes can make it longer than any name
+        "rcode": entry.rcode,
+        "ttl": entry.ttl,
+        "resolve_ms": entry.resolve_ms,
+        "resolved_at": _moment(entry.resolved_at),
+        "expires_at": _moment(entry.expires_at),
+        "retry_at": None if entry.retry_at is None else _moment(entry.retry_at),
+        "fails": entry.fails,
+        "region": entry.region,
+        "cost_seconds": entry.cost_seconds,
+        "hits": entry.hits,
+        "last_access": _moment(entry.last_access),
+        "weight": entry.weight(entry.last_access),
+        "upstream": entry.upstream[:64],
+        "error": entry.error[:500],
     }
 
 

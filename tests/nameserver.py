@@ -12,16 +12,21 @@ from contextlib import contextmanager
 
 import dns.flags
 import dns.message
+import dns.rcode
 import dns.rdatatype
 
 from tests.dns_scenarios import PUBLIC, SCENARIOS, add, plain, with_raw_ttl
 
 
 class NameServer:
-    """Answers from `hosts` (the addresses of a name), else by scenario; counts every packet as (name, "A", "udp")."""
+    """Answers SERVFAIL for what is `failing`, from `hosts` (the addresses of a name), else by scenario.
+
+    Counts every packet as (name, "A", "udp").
+    """
 
     def __init__(self) -> None:
         self.hosts: dict[str, list[str]] = {}
+        self.failing: set[str] = set()
         self.queries: Counter[tuple[str, str, str]] = Counter()
         self.address: tuple[str, int] = ("", 0)
         self.most_in_flight = 0
@@ -58,7 +63,9 @@ class NameServer:
     ) -> dns.message.Message | None:
         response = dns.message.make_response(query, recursion_available=True)
         scenario, _, argument = name.partition(".")[0].partition("-")
-        if name in self.hosts:
+        if name in self.failing:
+            response.set_rcode(dns.rcode.SERVFAIL)
+        elif name in self.hosts:
             add(response, name, rdtype, self.hosts[name])
         elif scenario == "to" or (scenario == "drop1" and times == 1):
             return None

@@ -5,10 +5,14 @@ from __future__ import annotations
 from enum import IntEnum
 from sys import intern
 
-from dnscache.answers import Answer, Reply
+from dnscache.answers import Answer, Reply, Status
 from dnscache.regions.tree import TreeNode
 from dnscache.regions.weight import hits_after, rate, weight
 
+#: look-ups up to this long are quick (the patent leaves the threshold open) ...
+THRESHOLD_SECONDS = 0.3
+#: ... but a name changes its region only when it is this much past it, so that it does not flap
+HYSTERESIS = 0.2
 #: how much the newest look-up counts in the usual duration
 NEWEST_SHARE = 0.3
 
@@ -55,7 +59,6 @@ class Entry(TreeNode):
         self.upstream, self.error = intern(reply.upstream), reply.error
         self.resolved_at, self.expires_at, self.retry_at, self.fails = answer.resolved_at, answer.expires_at, answer.retry_at, answer.fails
         self.fresh_until = answer.fresh_until
-        self.region = Region.REVERSE
         self.cost_seconds = reply.resolve_ms / 1000
         self.hits, self.last_access = 1.0, now
         if previous is not None:
@@ -63,6 +66,7 @@ class Entry(TreeNode):
                 self.cost_seconds += (1 - NEWEST_SHARE) * (previous.cost_seconds - self.cost_seconds)
             self.hits, self.last_access = previous.hits, previous.last_access
             self.touch(now)
+        self.region = _region_of(self, previous)
 
     @property
     def answer(self) -> Answer:
@@ -91,3 +95,17 @@ class Entry(TreeNode):
     def weight(self, now: float) -> float:
         """Threads saved by keeping this."""
         return weight(cost_seconds=self.cost_seconds, life_seconds=self.life_seconds, per_second=self.per_second(now))
+
+    def may_be_served(self, now: float) -> bool:
+        """Whether nobody need be asked; see `Answer.may_be_served`."""
+        return now < self.fresh_until or (self.fails > 0 and self.answer.may_be_served(now))
+
+
+def _region_of(entry: Entry, previous: Entry | None) -> Region:
+    """Forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is quick."""
+    if entry.status is not Status.OK or entry.fails:
+        return Region.REVERSE
+    limit = THRESHOLD_SECONDS
+    if previous is not None and previous.status is Status.OK and not previous.fails:
+        limit *= 1 + HYSTERESIS if previous.region is Region.FORWARD else 1 - HYSTERESIS
+    return Region.FORWARD if entry.cost_seconds <= limit else Region.REVERSE

@@ -12,10 +12,6 @@ from dnscache.regions.entry import Entry, Region
 from dnscache.regions.forward import ForwardRegion
 from dnscache.regions.reverse import ReverseRegion
 
-#: look-ups up to this long are quick (the patent leaves the threshold open) ...
-THRESHOLD_SECONDS = 0.3
-#: ... but a name changes its region only when it is this much past it, so that it does not flap
-HYSTERESIS = 0.2
 #: how many answers are compared to find one to evict
 SAMPLE = 16
 #: the purge deletes what is idle for so long among this lightest share of the conflict area
@@ -64,10 +60,12 @@ class CacheSpace:
 
     def put(self, answer: Answer, now: float, *, needed: Collection[str] = ()) -> list[Dropped]:
         """Keep the answer in the region it belongs to; return what had to make room, which is nothing `needed` soon."""
-        previous = self.entries.get(answer.name)
+        return self.adopt(Entry(answer, now=now, previous=self.entries.get(answer.name)), now, needed=needed)
+
+    def adopt(self, entry: Entry, now: float, *, needed: Collection[str] = ()) -> list[Dropped]:
+        """Keep an entry made elsewhere, as `put` does."""
+        previous = self.entries.get(entry.name)
         dropped = self._make_room(now, needed) if previous is None else []
-        entry = Entry(answer, now=now, previous=previous)
-        entry.region = region_of(entry, previous)
         if previous is not None and previous.region is not entry.region:
             self._leave(previous)
         if entry.region is Region.FORWARD:
@@ -126,16 +124,6 @@ class CacheSpace:
             self.forward.remove(entry.name)
         else:
             self.reverse.remove(entry.name)
-
-
-def region_of(entry: Entry, previous: Entry | None) -> Region:
-    """Choose the region: forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is quick."""
-    if entry.status is not Status.OK or entry.fails:
-        return Region.REVERSE
-    limit = THRESHOLD_SECONDS
-    if previous is not None and previous.status is Status.OK and not previous.fails:
-        limit *= 1 + HYSTERESIS if previous.region is Region.FORWARD else 1 - HYSTERESIS
-    return Region.FORWARD if entry.cost_seconds <= limit else Region.REVERSE
 
 
 def useful_until(entry: Entry) -> float:

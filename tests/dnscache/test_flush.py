@@ -1,7 +1,10 @@
+import time
+
 import pytest
 from django.urls import reverse
 
-from dnscache import resolver, services
+from dnscache import resolver, services, store
+from dnscache.answers import Answer, Reply, Status
 from dnscache.models import DnsEntry
 from dnscache.resolver import Source
 
@@ -37,3 +40,61 @@ def test_nobody_writes_an_answer_by_hand(admin_client, dns_server, page):
 
     assert admin_client.post(reverse(f"admin:dnscache_dnsentry_{page}", args=arguments)).status_code == 403
     assert DnsEntry.objects.count() == 1
+
+
+def test_a_flush_reaches_what_another_worker_remembers_within_a_second(make_resolver, dns_server, clock):
+    """The other worker is another resolver with a memory of its own; nothing but rows connects the two."""
+    other = make_resolver()
+    other.resolve_many(["a.test", "b.test"], parallel=2, deadline=5)
+
+    services.flush(["a.test"])
+    clock.advance(1)
+
+    assert other.resolve("a.test").source is Source.LOOKUP
+    assert other.resolve("b.test").source is Source.MEMORY
+
+
+@pytest.mark.parametrize(
+    ("flush", "gone"),
+    [
+        (lambda: services.flush_domain("shop.test"), {"shop.test", "a.shop.test"}),
+        (services.flush_reverse_region, {"nx.other.test"}),
+        (services.flush_all, {"shop.test", "a.shop.test", "workshop.test", "nx.other.test"}),
+    ],
+)
+def test_many_names_are_flushed_at_once_everywhere(make_resolver, dns_server, clock, flush, gone):
+    names = {"shop.test", "a.shop.test", "workshop.test", "nx.other.test"}
+    here, other = resolver, make_resolver()
+    for worker in (here, other):
+        worker.resolve_many(names, parallel=4, deadline=5)
+
+    assert flush() == len(gone)
+    clock.advance(1)
+
+    for worker in (other, here):
+        found = worker.resolve_many(names, parallel=4, deadline=5)
+        assert {name for name in names if found[name].source is not Source.MEMORY} == gone
+
+
+def test_a_flush_is_heeded_once(make_resolver, dns_server, clock):
+    other = make_resolver()
+    other.resolve("a.test")
+    services.flush(["a.test"])
+    clock.advance(1)
+    other.resolve("a.test")
+    clock.advance(1)
+
+    assert other.resolve("a.test").source is Source.MEMORY
+
+
+def test_an_answer_from_before_the_flush_is_not_written_after_it():
+    def answer(at):
+        return Answer("late.test", Reply(Status.OK, ("192.0.2.1",), ttl=60), resolved_at=at, expires_at=at + 60)
+
+    before = time.time() - 5
+    services.flush(["late.test"])
+
+    store.write([answer(before)])
+    assert store.read(["late.test"]) == {}
+    store.write([answer(time.time() + 5)])
+    assert store.read(["late.test"])

@@ -144,10 +144,32 @@ def test_an_answer_comes_back_from_the_database_as_it_went_in():
     assert DnsEntry.objects.get(name="a.test").address_classes == ["reserved", "reserved", "loopback"]
 
 
-def test_memory_is_bounded(make_resolver, dns_server):
+def test_a_full_memory_forgets_what_nobody_asks_for_and_the_database_does_not(make_resolver, clock):
     resolver = make_resolver(capacity=2)
-
-    for name in ("a.test", "b.test", "c.test"):
+    for name in ("idle.test", "busy.test", "busy.test"):
         resolver.resolve(name)
+        clock.advance(1)
 
-    assert [resolver.resolve(name).source for name in ("c.test", "b.test", "a.test")] == [Source.MEMORY, Source.MEMORY, Source.DATABASE]
+    resolver.resolve("new.test")
+
+    assert [resolver.resolve(name).source for name in ("busy.test", "new.test")] == [Source.MEMORY] * 2
+    assert resolver.resolve("idle.test").source is Source.DATABASE
+
+
+def test_several_addresses_take_turns_ipv4_first(resolver, dns_server):
+    dns_server.hosts["a.test"] = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"]
+
+    firsts = [resolver.resolve("a.test").addresses for _ in range(4)]
+
+    assert [addresses[0] for addresses in firsts] == [*firsts[0][:3], firsts[0][0]]
+    assert {addresses[3] for addresses in firsts} == {"2001:db8::1"}
+    assert all(len(set(addresses)) == 4 for addresses in firsts)
+
+
+@pytest.mark.parametrize(("name", "region"), [("quick.test", 1), ("slow-400.test", 2), ("nx.test", 2), ("sf.test", 2)])
+def test_a_row_tells_its_region_and_what_somebody_registered(resolver, name, region):
+    resolver.resolve(f"{name.removesuffix('test')}a.shop.co.uk")
+
+    entry = DnsEntry.objects.get()
+    assert (entry.region, entry.registrable) == (region, "shop.co.uk")
+    assert entry.weight > 0

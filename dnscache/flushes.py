@@ -1,0 +1,56 @@
+"""Flushes: answers that somebody ordered to be forgotten, by every process."""
+
+from __future__ import annotations
+
+from dnscache.memory import Memory
+from dnscache.models import DnsFlush
+from dnscache.regions.entry import Entry, Region
+from dnscache.regions.levels import levels_of
+
+#: how soon every process that resolves names notices a flush
+HEED_EVERY_SECONDS = 1.0
+#: a flush may become visible so long after the time that it bears
+LATE_SECONDS = 60
+
+
+class FlushWatch:
+    """Drops from a process's memory what was flushed anywhere. By polling: a notification can be missed, a row can't."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._heeded_at: float | None = None
+        self._seen: set[int] = set()
+
+    def heed(self, now: float) -> None:
+        """Look for flushes if it is time to. At the first call there is nothing in memory to flush."""
+        if self._heeded_at is None:
+            self._heeded_at = now
+        if now - self._heeded_at < HEED_EVERY_SECONDS:
+            return
+        flushes = DnsFlush.objects.since(seconds=now - self._heeded_at + LATE_SECONDS)
+        self._heeded_at = now
+        for flush in flushes:
+            if flush.pk not in self._seen:
+                apply(flush, self._memory)
+        self._seen = {flush.pk for flush in flushes}
+
+
+def apply(flush: DnsFlush, memory: Memory) -> None:
+    """Drop what the flush means from a process's memory."""
+    if flush.scope == DnsFlush.Scope.NAME:
+        memory.forget([flush.value])
+    else:
+        memory.forget_where(lambda entry: means(flush, entry))
+
+
+def means(flush: DnsFlush, entry: Entry) -> bool:
+    """Whether the flush means this answer. `store.py` says the same in SQL."""
+    match flush.scope:
+        case DnsFlush.Scope.NAME:
+            return entry.name == flush.value
+        case DnsFlush.Scope.DOMAIN:
+            return levels_of(entry.name).first == flush.value
+        case DnsFlush.Scope.REVERSE:
+            return entry.region is Region.REVERSE
+        case _:
+            return True

@@ -1,0 +1,78 @@
+"""What callers get for a host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dnscache.answers import LONGEST_TTL_SECONDS, MOST_TRIES, Status
+from dnscache.regions.entry import Entry
+
+
+class Source(StrEnum):
+    """Where an answer came from; LITERAL: the text itself, an address or a name that is refused."""
+
+    LITERAL = "literal"
+    MEMORY = "memory"
+    DATABASE = "database"
+    LOOKUP = "lookup"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """An answer as it stands now; all times in seconds.
+
+    `ttl` is what is left of the answer's life (of the back-off after a failure), `age` how old it is, `waited` what the caller
+    waited. `tries` counts the look-ups in a row that failed; 0 with `Status.TIMEOUT`: the deadline passed before anybody was asked.
+    `stale` tells that the addresses are past their life and nobody answers (RFC 8767); nothing expired comes without it.
+    """
+
+    name: str
+    status: Status
+    addresses: tuple[str, ...]
+    ttl: float
+    age: float
+    source: Source
+    waited: float
+    error: str = ""
+    tries: int = 0
+    stale: bool = False
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the name has failed as often as it may (SEEDS B9)."""
+        return self.tries >= MOST_TRIES
+
+
+def literal(address: str) -> Resolution:
+    """An address is its own answer."""
+    return Resolution(address, Status.OK, (address,), LONGEST_TTL_SECONDS, 0, Source.LITERAL, 0)
+
+
+def refused(host: str, reason: str) -> Resolution:
+    """Nobody is asked for such a name."""
+    return Resolution(host, Status.REFUSED_NAME, (), 0, 0, Source.LITERAL, 0, reason)
+
+
+def unanswered(name: str, waited: float) -> Resolution:
+    """Nothing was learnt in the time that the caller had."""
+    error = "the deadline passed before a name server had the time to answer"
+    return Resolution(name, Status.TIMEOUT, (), 0, 0, Source.LOOKUP, waited, error)
+
+
+def resolution(entry: Entry, source: Source, *, now: float, waited: float, turn: int = 0, just_asked: bool = False) -> Resolution:
+    """Return the entry as it stands; `turn` rotates its addresses, IPv4 staying before IPv6.
+
+    An answer `just_asked` for is good for this use even if it does not live (TTL 0).
+    """
+    left, age = max(0.0, entry.fresh_until - now), max(0.0, now - entry.resolved_at)
+    stale = bool(entry.addresses) and left == 0 and not (just_asked and not entry.fails)
+    addresses = _rotated(entry.addresses, turn)
+    return Resolution(entry.name, entry.status, addresses, left, age, source, waited, entry.error, entry.fails, stale)
+
+
+def _rotated(addresses: tuple[str, ...], turn: int) -> tuple[str, ...]:
+    if len(addresses) < 2:
+        return addresses
+    families = ([a for a in addresses if ":" not in a], [a for a in addresses if ":" in a])
+    return tuple(family[(n + turn) % len(family)] for family in families for n in range(len(family)))

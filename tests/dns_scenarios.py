@@ -7,6 +7,9 @@
 | `nodata` `nodatanosoa` | the name is there, no address is |
 | `sf` `refused` `to` `drop1` | SERVFAIL; REFUSED; silence; silence to the first packet of each type |
 | `tc` `many` | truncated over UDP: one address, 200 addresses over TCP |
+| `tcdead` | truncated over UDP; over TCP the connection is closed without a word |
+| `wrongid` `wrongq` `garbage` | at once a packet with another id, with another question, of nonsense, all naming `FORGED`; then the answer |
+| `poison` | with an address for `victim.test` that nobody asked for |
 | `chain-N` `split-N` `loop` `dangling` | N aliases in one answer; one alias an answer; a circle; an alias of nothing |
 | `ttl-N` | with this TTL, up to 2**32 - 1 |
 | `v6` `dual` `mapped` | AAAA only; A and AAAA; AAAA `::ffff:127.0.0.1` |
@@ -26,6 +29,7 @@ import dns.rdatatype
 import dns.rrset
 
 PLAIN, PUBLIC, PLAIN_V6 = "192.0.2.1", "93.184.216.34", "2001:db8::1"
+FORGED = "198.51.100.66"
 A, AAAA = dns.rdatatype.A, dns.rdatatype.AAAA
 
 
@@ -78,6 +82,29 @@ def dangling(response: dns.message.Message, name: str, rdtype: dns.rdatatype.Rda
     no_such_name(response, 30)
 
 
+def poison(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+    add(response, name, rdtype, [PLAIN])
+    response.answer.append(dns.rrset.from_text("victim.test.", 300, "IN", "A", FORGED))
+
+
+def forged(wire: bytes) -> list[bytes]:
+    """Return what somebody else would send, for a query of one of those scenarios."""
+    query = dns.message.from_wire(wire)
+    name = query.question[0].name.to_text(omit_final_dot=True)
+    scenario = name.partition(".")[0]
+    if scenario == "garbage":
+        return [b"\x00\x01 nonsense", wire[:2] + b"\xff" * 40]
+    if scenario not in ("wrongid", "wrongq"):
+        return []
+    asked = query if scenario == "wrongid" else dns.message.make_query("other.test.", query.question[0].rdtype, id=query.id)
+    response = dns.message.make_response(asked)
+    add(response, name, query.question[0].rdtype, [FORGED])
+    packet = bytearray(response.to_wire())
+    if scenario == "wrongid":
+        packet[0] ^= 0xFF
+    return [bytes(packet)]
+
+
 def _with_addresses(*addresses: str) -> Scenario:
     return lambda response, name, rdtype, argument: add(response, name, rdtype, list(addresses))
 
@@ -92,6 +119,7 @@ SCENARIOS: dict[str, Scenario] = {
     "sf": lambda response, *_: response.set_rcode(dns.rcode.SERVFAIL),
     "refused": lambda response, *_: response.set_rcode(dns.rcode.REFUSED),
     "many": lambda response, name, rdtype, _: add(response, name, rdtype, [f"192.0.2.{n}" for n in range(200)]),
+    "poison": poison,
     "chain": chain,
     "split": split,
     "loop": lambda response, name, *_: alias(response, name, name),

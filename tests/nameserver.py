@@ -15,7 +15,7 @@ import dns.message
 import dns.rcode
 import dns.rdatatype
 
-from tests.dns_scenarios import PUBLIC, SCENARIOS, add, plain, with_raw_ttl
+from tests.dns_scenarios import PUBLIC, SCENARIOS, add, forged, plain, with_raw_ttl
 
 
 class NameServer:
@@ -67,9 +67,9 @@ class NameServer:
             response.set_rcode(dns.rcode.SERVFAIL)
         elif name in self.hosts:
             add(response, name, rdtype, self.hosts[name])
-        elif scenario == "to" or (scenario == "drop1" and times == 1):
+        elif scenario == "to" or (scenario == "drop1" and times == 1) or (scenario == "tcdead" and transport == "tcp"):
             return None
-        elif transport == "udp" and scenario in ("tc", "many"):
+        elif transport == "udp" and scenario in ("tc", "tcdead", "many"):
             response.flags |= dns.flags.TC
         elif scenario == "rebind":
             add(response, name, rdtype, [PUBLIC] if times == 1 else ["127.0.0.1"])
@@ -85,7 +85,8 @@ class _UdpHandler(socketserver.BaseRequestHandler):
         wire, sock = self.request
         reply = self.server.names.handle(wire, "udp")
         if reply is not None:
-            sock.sendto(reply, self.client_address)
+            for packet in (*forged(wire), reply):
+                sock.sendto(packet, self.client_address)
 
 
 class _TcpHandler(socketserver.StreamRequestHandler):

@@ -22,6 +22,10 @@ def look_up(dns_server):
         ("mapped.test", ("::ffff:127.0.0.1",), 300),
         ("private-10-0-0-1.test", ("10.0.0.1",), 300),
         ("tc.test", (PLAIN,), 300),
+        ("wrongid.test", (PLAIN,), 300),
+        ("wrongq.test", (PLAIN,), 300),
+        ("garbage.test", (PLAIN,), 300),
+        ("poison.test", (PLAIN,), 300),
         ("chain-3.test", (PLAIN,), 60),
         ("split-3.test", (PLAIN,), 60),
         ("ttl-0.test", (PLAIN,), 0),
@@ -56,7 +60,13 @@ def test_no_addresses_is_an_answer_too(look_up, name, status, ttl):
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("sf.test", "SERVFAIL"), ("refused.test", "REFUSED"), ("loop.test", "chain is too long"), ("split-9.test", "more than 8 aliases")],
+    [
+        ("sf.test", "SERVFAIL"),
+        ("refused.test", "REFUSED"),
+        ("tcdead.test", "EOF"),
+        ("loop.test", "chain is too long"),
+        ("split-9.test", "more than 8 aliases"),
+    ],
 )
 def test_a_failing_server_is_told_from_an_answer(look_up, name, why):
     reply = look_up(name)

@@ -8,7 +8,7 @@
 | `sf` `refused` `to` `drop1` | SERVFAIL; REFUSED; silence; silence to the first packet of each type |
 | `tc` `many` | truncated over UDP: one address, 200 addresses over TCP |
 | `tcdead` | truncated over UDP; over TCP the connection is closed without a word |
-| `wrongid` `wrongq` `garbage` | at once a packet with another id, with another question, of nonsense, all naming `FORGED`; then the answer |
+| `wrongid` `wrongq` `garbage` | at once a packet with another id or question (naming `FORGED`), or of nonsense; then the answer |
 | `poison` | with an address for `victim.test` that nobody asked for |
 | `chain-N` `split-N` `loop` `dangling` | N aliases in one answer; one alias an answer; a circle; an alias of nothing |
 | `ttl-N` | with this TTL, up to 2**32 - 1 |

@@ -31,7 +31,6 @@ class Entry(TreeNode):
     """
 
     __slots__ = (
-        "_addresses",
         "canonical",
         "cost_seconds",
         "error",
@@ -40,6 +39,7 @@ class Entry(TreeNode):
         "fresh_until",
         "hits",
         "last_access",
+        "packed",
         "rcode",
         "region",
         "resolve_ms",
@@ -54,7 +54,7 @@ class Entry(TreeNode):
         super().__init__(answer.name)
         reply = answer.reply
         self.status, self.rcode, self.ttl, self.resolve_ms = reply.status, reply.rcode, reply.ttl, reply.resolve_ms
-        self._addresses = " ".join(reply.addresses)  # one string is half the size of a tuple with one
+        self.packed = " ".join(reply.addresses)  # one string is half the size of a tuple with one
         self.canonical = answer.name if reply.canonical == answer.name else reply.canonical  # one object, not two alike
         self.upstream, self.error = intern(reply.upstream), reply.error
         self.resolved_at, self.expires_at, self.retry_at, self.fails = answer.resolved_at, answer.expires_at, answer.retry_at, answer.fails
@@ -76,7 +76,7 @@ class Entry(TreeNode):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        return tuple(self._addresses.split())
+        return tuple(self.packed.split())
 
     def touch(self, now: float) -> None:
         """Count a hit."""

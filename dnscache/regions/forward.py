@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dnscache.regions.entry import Entry
-from dnscache.regions.levels import Levels, levels_of
+from dnscache.regions.levels import Levels, levels_below, levels_of
 from dnscache.regions.tree import TreeNode, row
 
 
@@ -23,14 +23,14 @@ class ForwardRegion:
         self.third_level: set[str] = set()
         self._parents: dict[str, TreeNode] = {}  # second-level names that only have names below them
 
-    def add(self, entry: Entry) -> None:
-        """Put the answer into table 2 and the tree, in place of an older one."""
+    def add(self, entry: Entry, first: str = "") -> None:
+        """Put the answer into table 2 and the tree, in place of an older one; `first` spares finding the registered name."""
         older: TreeNode | None = self.table2.get(entry.name) or self._parents.pop(entry.name, None)
         self.table2[entry.name] = entry
         if older is not None:
             self._replace(older, entry)
             return
-        levels = levels_of(entry.name)
+        levels = levels_below(first, entry.name) if first else levels_of(entry.name)
         if levels.third:
             self.third_level.add(entry.name)
             self._parent(levels).hang_left(entry)

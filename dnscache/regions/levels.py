@@ -27,7 +27,11 @@ class Levels:
 
 def levels_of(name: str) -> Levels:
     """Split a canonical name. A public suffix or single label, which nobody registered, stands for itself."""
-    first: str = _suffixes().privatesuffix(name) or name
+    return levels_below(_suffixes().privatesuffix(name) or name, name)
+
+
+def levels_below(first: str, name: str) -> Levels:
+    """Split a name whose registered part is known."""
     if first == name:
         return Levels(name)
     label = name[: -len(first) - 1].rpartition(".")[2]

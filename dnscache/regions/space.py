@@ -62,14 +62,14 @@ class CacheSpace:
         """Keep the answer in the region it belongs to; return what had to make room, which is nothing `needed` soon."""
         return self.adopt(Entry(answer, now=now, previous=self.entries.get(answer.name)), now, needed=needed)
 
-    def adopt(self, entry: Entry, now: float, *, needed: Collection[str] = ()) -> list[Dropped]:
-        """Keep an entry made elsewhere, as `put` does."""
+    def adopt(self, entry: Entry, now: float, *, needed: Collection[str] = (), first: str = "") -> list[Dropped]:
+        """Keep an entry made elsewhere, as `put` does; `first` is its registered name, if known."""
         previous = self.entries.get(entry.name)
         dropped = self._make_room(now, needed) if previous is None else []
         if previous is not None and previous.region is not entry.region:
             self._leave(previous)
         if entry.region is Region.FORWARD:
-            self.forward.add(entry)
+            self.forward.add(entry, first)
         else:
             self.reverse.add(entry, now=now)
         self.entries[entry.name] = entry

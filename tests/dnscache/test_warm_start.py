@@ -1,0 +1,88 @@
+import pytest
+
+from dnscache import store
+from dnscache.answers import LONGEST_STALE_SECONDS, Answer, Reply, Status
+from dnscache.models import DnsEntry
+from dnscache.regions.entry import Entry, Region
+from dnscache.resolver import Source
+from tests.dns_scenarios import PLAIN
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_new_process_begins_with_what_the_last_one_knew(make_resolver, dns_server, clock, django_assert_num_queries):
+    make_resolver().resolve_many(["www.a.test", "a.test", "x.y.a.test", "nx.test", "sf.test", "slow-400.test"], parallel=6, deadline=5)
+    clock.advance(1)
+    asked = sum(dns_server.queries.values())
+    resolver = make_resolver()
+
+    assert resolver.warm_start() == 6
+
+    with django_assert_num_queries(0):
+        found = resolver.resolve_many(["www.a.test", "x.y.a.test", "nx.test", "sf.test", "slow-400.test"], parallel=6, deadline=5)
+    assert {one.source for one in found.values()} == {Source.MEMORY}
+    assert found["www.a.test"].addresses == (PLAIN,)
+    assert sum(dns_server.queries.values()) == asked
+    space = resolver.memory.space
+    assert {node.name for node in space.forward.second_level("a.test")} == {"a.test", "www.a.test", "y.a.test"}
+    assert space.reverse.table3.keys() == {"nx.test", "sf.test", "slow-400.test"}
+
+
+def test_an_entry_comes_back_as_it_went_in(clock):
+    replies = [
+        Reply(Status.OK, ("192.0.2.1", "2001:db8::1"), "c\\092d.test", 0, 60, 400, "[::1]:53"),
+        Reply(Status.TIMEOUT, error="a\ttab, a\nline and a \\ backslash"),
+    ]
+    answers = [
+        Answer("a.test", replies[0], clock() - 0.25, clock() + 59.75),
+        Answer("b.test", replies[1], clock() - 1.5, clock() - 1.5, clock() + 3.5, 1),
+    ]
+    written = [Entry(answer, now=clock()) for answer in answers]
+    written[0].touch(clock() + 60)
+    store.write_entries(written)
+
+    read = [entry for _, entry in store.load(most=10, now=clock())]
+
+    assert sorted((entry.answer for entry in read), key=lambda answer: answer.name) == answers
+    assert {(e.name, e.hits, e.last_access, e.cost_seconds, e.region, e.fresh_until) for e in read} == {
+        (e.name, e.hits, e.last_access, e.cost_seconds, e.region, e.fresh_until) for e in written
+    }
+
+
+def test_only_what_is_of_use_is_loaded_the_weightiest_first(make_resolver, clock):
+    def entry(name, *, ttl=60, ms=20, at=0.0):
+        answer = Answer(name, Reply(Status.OK, (PLAIN,), ttl=ttl, resolve_ms=ms), clock() + at, clock() + at + ttl)
+        return Entry(answer, now=clock() + at)
+
+    store.write_entries([entry("light.test"), entry("heavy.test", ms=5000), entry("stale.test", at=-90, ms=100)])
+    store.write_entries([entry("useless.test", at=-61 - LONGEST_STALE_SECONDS, ms=9000)])
+    gone = Answer("gone.test", Reply(Status.NXDOMAIN, ttl=30), clock() - 31, clock() - 1)
+    store.write([gone])
+
+    assert {entry.name for _, entry in store.load(most=10, now=clock())} == {"heavy.test", "stale.test", "light.test"}
+    resolver = make_resolver(capacity=2)
+    assert resolver.warm_start() == 2
+    assert resolver.memory.space.entries.keys() == {"heavy.test", "stale.test"}
+    assert resolver.memory.space.entries["heavy.test"].region is Region.REVERSE
+
+
+def test_what_is_at_hand_is_not_replaced_by_a_row(make_resolver, dns_server, clock):
+    resolver = make_resolver()
+    resolver.resolve("a.test")
+    DnsEntry.objects.update(addresses=["192.0.2.99"])
+
+    assert resolver.warm_start() == 0
+    assert resolver.resolve("a.test").addresses == (PLAIN,)
+
+
+def test_workers_that_learn_different_things_converge_on_the_newest(make_resolver, dns_server, clock):
+    workers = [make_resolver() for _ in range(3)]
+    for turn, worker in enumerate(workers):
+        dns_server.hosts["a.test"] = [f"192.0.2.{turn}"]
+        clock.advance(301)
+        worker.resolve("a.test")
+    clock.advance(300)  # everybody's memory of it has expired, but for the last one's the row as well
+
+    dns_server.hosts["a.test"] = ["192.0.2.77"]
+    assert {worker.resolve("a.test").addresses for worker in workers} == {("192.0.2.77",)}
+    assert dns_server.count("a.test", "A") == 4

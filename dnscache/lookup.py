@@ -47,11 +47,11 @@ def _system_servers() -> tuple[Server, ...]:
     return tuple((str(address), resolver.port) for address in resolver.nameservers)
 
 
-def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None) -> Reply:
+def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None, tries: tuple[float, ...] = TRY_SECONDS) -> Reply:
     """Ask for all addresses of a canonical name, for at most `seconds`; whatever happens is told in the reply.
 
     IPv4 addresses come first, being reachable from everywhere. A silent server gets its next try after the others; one that
-    fails gets none. A family that does not answer in the first try does not hold up one that has.
+    fails gets none; `tries` says how long each one waits. A family that does not answer in the first try does not hold up one that has.
     """
     started = time.monotonic()
     waiting = list(configured_servers() if servers is None else servers)
@@ -60,12 +60,12 @@ def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None)
     target = dns.name.from_text(name)
     questions = [Question(target, rdtype) for rdtype in (dns.rdatatype.A, dns.rdatatype.AAAA)]
     silences = 0
-    while waiting and silences < len(TRY_SECONDS):
+    while waiting and silences < len(tries):
         now = time.monotonic()
         unsettled = [question for question in questions if question.step is not Step.SETTLED]
         if now >= started + seconds or not _worth_asking(questions, unsettled):
             break
-        _exchange(unsettled, waiting[0], min(now + TRY_SECONDS[silences], started + seconds) - now)
+        _exchange(unsettled, waiting[0], min(now + tries[silences], started + seconds) - now)
         steps = {question.step for question in unsettled}
         if Step.FAILED in steps:
             waiting.pop(0)

@@ -44,6 +44,8 @@ class Memory:
         self.space = CacheSpace(capacity)
         #: what left lately, the newest last
         self.dropped: list[Dropped] = []
+        #: names that must not make room for others, because they are due soon
+        self.needed: Collection[str] = ()
         self._flights: dict[str, Flight] = {}
         self._lock = threading.Lock()
         self._purge_at = 0.0
@@ -71,6 +73,14 @@ class Memory:
                 else:
                     boarding.led[name] = self._flights[name] = Flight()
         return boarding
+
+    def take_off(self, name: str) -> Flight | None:
+        """Begin to lead a flight whether or not there is an answer, to renew it; None if another has one under way."""
+        with self._lock:
+            if name in self._flights:
+                return None
+            flight = self._flights[name] = Flight()
+            return flight
 
     def land(self, name: str, answer: Answer | None, now: float) -> Entry | None:
         """End the flight that the caller leads; keep its answer and return it as kept."""
@@ -110,7 +120,7 @@ class Memory:
         if now >= self._purge_at:
             self._note(self.space.purge(now))
             self._purge_at = now + PURGE_EVERY_SECONDS
-        self._note(self.space.put(answer, now))
+        self._note(self.space.put(answer, now, needed=self.needed))
         return self.space.entries[answer.name]
 
     def _note(self, dropped: list[Dropped]) -> None:

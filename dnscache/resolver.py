@@ -23,6 +23,7 @@ from dnscache.memory import Flight, Memory
 from dnscache.models import DnsFlush
 from dnscache.names import read_host
 from dnscache.regions.entry import Entry
+from dnscache.regions.levels import levels_of
 from dnscache.resolution import Resolution, Source, literal, refused, resolution, unanswered
 
 __all__ = ["Resolution", "Resolver", "Source", "apply_flush", "forget", "resolve", "resolve_many"]
@@ -51,7 +52,7 @@ class Resolver:
         capacity: int = MOST_ANSWERS_IN_MEMORY,
         writer: Writer = store,
     ) -> None:
-        self._servers, self._clock, self._writer = servers, clock, writer
+        self.servers, self.clock, self.writer = servers, clock, writer
         self.memory = Memory(capacity)
         self._flushes = FlushWatch(self.memory)
         self._turns = count()
@@ -79,7 +80,7 @@ class Resolver:
                 else:
                     names[host] = read.text
         found = self._found(set(names.values()), parallel, begun + deadline)
-        now, waited, turn = self._clock(), time.monotonic() - begun, next(self._turns)
+        now, waited, turn = self.clock(), time.monotonic() - begun, next(self._turns)
         for host, name in names.items():
             if name in found:
                 entry, source = found[name]
@@ -91,8 +92,14 @@ class Resolver:
 
     def warm_start(self) -> int:
         """Take over what earlier processes learnt, the most useful first; return how many answers that were."""
-        now = self._clock()
+        now = self.clock()
         return self.memory.adopt(store.load(most=self.memory.space.capacity, now=now), now)
+
+    def recall(self, names: Iterable[str], now: float) -> None:
+        """Take into memory what PostgreSQL knows of names that this process does not, and heed flushes."""
+        self._flushes.heed(now)
+        known = store.read([name for name in names if name not in self.memory.space.entries])
+        self.memory.adopt([(levels_of(name).first, Entry(answer, now=now)) for name, answer in known.items()], now)
 
     def forget(self, names: Iterable[str] | None = None) -> None:
         """Drop what this process remembers of these names, or everything."""
@@ -103,7 +110,7 @@ class Resolver:
         apply(flush, self.memory)
 
     def _found(self, names: set[str], parallel: int, until: float) -> Found:
-        now = self._clock()
+        now = self.clock()
         if names:
             self._flushes.heed(now)
         found: Found = {name: (entry, Source.MEMORY) for name in names if (entry := self.memory.serve(name, now))}
@@ -125,20 +132,20 @@ class Resolver:
         found: Found = {}
         try:
             known = self._known(flights.keys())
-            now = self._clock()
+            now = self.clock()
             for name, answer in known.items():
                 if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
                     found[name] = entry, Source.DATABASE
             for name, reply in self._look_up([name for name in flights if name not in found], known, parallel, until):
-                now = self._clock()
+                now = self.clock()
                 if _is_evidence(reply):
                     answer = answer_from(name, reply, previous=known.get(name), now=now)
                     if entry := self.memory.land(name, answer, now):
                         found[name] = entry, Source.LOOKUP
         finally:
             for name in flights.keys() - found.keys():
-                self.memory.land(name, None, self._clock())
-        self._writer.write_entries([entry for entry, source in found.values() if source is Source.LOOKUP])
+                self.memory.land(name, None, self.clock())
+        self.writer.write_entries([entry for entry, source in found.values() if source is Source.LOOKUP])
         return found
 
     def _known(self, names: Collection[str]) -> dict[str, Answer]:
@@ -151,12 +158,12 @@ class Resolver:
 
     def _look_up(self, names: list[str], known: Mapping[str, Answer], parallel: int, until: float) -> Iterator[tuple[str, Reply]]:
         """Yield replies as they come."""
-        now = self._clock()
+        now = self.clock()
         patience = {name: STALE_AFTER_SECONDS for name in names if name in known and known[name].is_usable_stale(now)}
 
         def one(name: str) -> tuple[str, Reply]:
             left = until - time.monotonic()
-            return name, ask(name, seconds=min(left, patience.get(name, left)), servers=self._servers)
+            return name, ask(name, seconds=min(left, patience.get(name, left)), servers=self.servers)
 
         if len(names) <= 1 or parallel <= 1:
             yield from map(one, names)

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 from dnscache.answers import Answer
 from dnscache.regions.entry import Entry
+from dnscache.regions.packed import unpack
 from dnscache.regions.space import CacheSpace, Dropped
 
 PURGE_EVERY_SECONDS = 60.0
@@ -46,6 +48,7 @@ class Memory:
         self.dropped: list[Dropped] = []
         #: names that must not make room for others, because they are due soon
         self.needed: Collection[str] = ()
+        self._attic: dict[str, str] = {}
         self._flights: dict[str, Flight] = {}
         self._lock = threading.Lock()
         self._purge_at = 0.0
@@ -55,17 +58,42 @@ class Memory:
         entry = self.space.get(name, now)
         if entry is not None:
             return entry
-        entry = self.space.entries.get(name)
+        entry = self.find(name, now)
         if entry is None or not entry.may_be_served(now):
             return None
         entry.touch(now)
         return entry
+
+    def find(self, name: str, now: float) -> Entry | None:
+        """Return what is known of a name, good or not; no hit."""
+        if name in self._attic:
+            with self._lock:
+                self._fetch_down(name, now)
+        return self.space.entries.get(name)
+
+    def knows(self, name: str) -> bool:
+        """Whether `find` would find something."""
+        return name in self.space.entries or name in self._attic
+
+    def stock(self, rows: Iterable[tuple[str, str]]) -> int:
+        """Take over the rows of earlier processes, the most useful first, up to the capacity; return how many.
+
+        They are unpacked when somebody asks for them. Where an answer is at hand, that one stays.
+        """
+        attic: dict[str, str] = {}
+        room = self.space.capacity - len(self.space.entries)
+        with _without_collections():
+            attic.update(islice((row for row in rows if row[0] not in self.space.entries), room))
+        with self._lock:
+            self._attic = attic
+        return len(attic)
 
     def board(self, names: Collection[str], now: float) -> Boarding:
         """Serve, lead or join each name."""
         boarding = Boarding()
         with self._lock:  # one look at both: between them a flight could land and be missed
             for name in names:
+                self._fetch_down(name, now)
                 if entry := self.serve(name, now):
                     boarding.served[name] = entry
                 elif name in self._flights:
@@ -90,29 +118,27 @@ class Memory:
         flight.land(entry)
         return entry
 
-    def adopt(self, entries: Iterable[tuple[str, Entry]], now: float) -> int:
-        """Take in entries that others left behind, each with its registered name, up to the capacity; return how many.
-
-        Where an answer is at hand, that one stays.
-        """
-        space, before = self.space, len(self.space.entries)
-        with self._lock, _without_collections():
+    def adopt(self, entries: Iterable[tuple[str, Entry]], now: float) -> None:
+        """Take in entries that others have found, each with its registered name, where no answer is at hand."""
+        with self._lock:
             for first, entry in entries:
-                if len(space.entries) >= space.capacity:
-                    break
-                if entry.name not in space.entries:
-                    space.adopt(entry, now, first=first)
-        return len(space.entries) - before
+                if entry.name not in self.space.entries:
+                    self._note(self.space.adopt(entry, now, first=first, needed=self.needed))
 
     def forget(self, names: Collection[str] | None = None) -> None:
         """Drop the answers for these names, or all."""
         with self._lock:
+            if names is None:
+                self._attic.clear()
             for name in list(self.space.entries) if names is None else names:
+                self._attic.pop(name, None)
                 self.space.remove(name)
 
     def forget_where(self, doomed: Callable[[Entry], bool]) -> None:
         """Drop the answers of which `doomed` is true."""
         with self._lock:
+            for name in [name for name, row in self._attic.items() if doomed(unpack(name, row)[1])]:
+                del self._attic[name]
             for name in [name for name, entry in self.space.entries.items() if doomed(entry)]:
                 self.space.remove(name)
 
@@ -120,8 +146,18 @@ class Memory:
         if now >= self._purge_at:
             self._note(self.space.purge(now))
             self._purge_at = now + PURGE_EVERY_SECONDS
+        self._fetch_down(answer.name, now)
+        while self._attic and len(self._attic) + len(self.space.entries) >= self.space.capacity:
+            self._attic.popitem()  # the least useful
         self._note(self.space.put(answer, now, needed=self.needed))
         return self.space.entries[answer.name]
+
+    def _fetch_down(self, name: str, now: float) -> None:
+        """Unpack a row, if there is one. The caller holds the lock."""
+        row = self._attic.pop(name, None)
+        if row is not None:
+            first, entry = unpack(name, row)
+            self._note(self.space.adopt(entry, now, first=first, needed=self.needed))
 
     def _note(self, dropped: list[Dropped]) -> None:
         self.dropped = [*self.dropped, *dropped][-100:] if dropped else self.dropped

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
-from sys import intern
-from typing import Any
 
 from django.db import connection
 
 from dnscache.addresses import classify
 from dnscache.answers import LONGEST_STALE_SECONDS, Answer, Reply, Status
 from dnscache.models import DnsEntry
-from dnscache.regions.entry import Entry, Region
+from dnscache.regions.entry import Entry
 from dnscache.regions.levels import levels_of
 
-_STATUSES = {status.value: status for status in Status}
-_REGIONS = {str(region.value): region for region in Region}
 _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
 #: Answers may arrive late, from a slow worker: the older one never replaces the newer. Equal times: the last writer.
 #: Nor does an answer come back that was flushed between its look-up and its writing. `flushes.means` says the same.
@@ -34,9 +30,10 @@ _UPSERT = f"""
 #: COPY, because a million rows go through here while everybody waits
 _LOAD = """
     COPY (
-        SELECT registrable, name, status, array_to_string(addresses, ' '), canonical, rcode, ttl, resolve_ms,
-            extract(epoch FROM resolved_at)::float8, extract(epoch FROM expires_at)::float8, extract(epoch FROM retry_at)::float8,
-            fails, region, cost_seconds, hits, extract(epoch FROM coalesce(last_access, resolved_at))::float8, upstream, error
+        SELECT name, concat_ws(E'\\x1f', registrable, status, array_to_string(addresses, ' '), canonical, coalesce(rcode::text, ''), ttl,
+            resolve_ms, extract(epoch FROM resolved_at)::float8, extract(epoch FROM expires_at)::float8,
+            coalesce(extract(epoch FROM retry_at)::float8::text, ''), extract(epoch FROM coalesce(last_access, resolved_at))::float8,
+            fails, region, cost_seconds, hits, upstream, error)
         FROM dnscache_dnsentry
         WHERE greatest(expires_at, retry_at) > to_timestamp(%(now)s)
             OR (status = 'ok' AND expires_at > to_timestamp(%(now)s) - %(stale)s * interval '1 s')
@@ -52,14 +49,13 @@ def read(names: Collection[str]) -> dict[str, Answer]:
     return {entry.name: _answer(entry) for entry in DnsEntry.objects.filter(name__in=names)}
 
 
-def load(*, most: int, now: float) -> Iterator[tuple[str, Entry]]:
-    """Yield what a new process should know, each with its registered name, the most useful first.
+def load(*, most: int, now: float) -> Iterator[tuple[str, str]]:
+    """Yield what a new process should know, each name with its row as `regions.packed` reads it, the most useful first.
 
     That is what may still be served, or counts failures.
     """
     with connection.cursor() as cursor, cursor.copy(_LOAD, {"now": now, "stale": LONGEST_STALE_SECONDS, "most": most}) as rows:
-        for row in rows.rows():
-            yield row[0], _entry(row[1:])
+        yield from rows.rows()
 
 
 def write(answers: Collection[Answer]) -> None:
@@ -119,36 +115,3 @@ def _answer(entry: DnsEntry) -> Answer:
     )
     retry_at = entry.retry_at.timestamp() if entry.retry_at else None
     return Answer(entry.name, reply, entry.resolved_at.timestamp(), entry.expires_at.timestamp(), retry_at, entry.fails)
-
-
-def _entry(row: tuple[Any, ...]) -> Entry:
-    """Without a detour through Answer, which costs more than everything else."""
-    entry = Entry.__new__(Entry)
-    (
-        name,
-        status,
-        entry.packed,
-        canonical,
-        rcode,
-        ttl,
-        resolve_ms,
-        resolved,
-        expires,
-        retry,
-        fails,
-        region,
-        cost,
-        hits,
-        used,
-        upstream,
-        error,
-    ) = row
-    entry.name, entry.left, entry.right, entry.before = name, None, None, None
-    entry.status, entry.canonical = _STATUSES[status], name if canonical == name else canonical
-    entry.rcode, entry.ttl, entry.resolve_ms = None if rcode is None else int(rcode), int(ttl), int(resolve_ms)
-    entry.resolved_at, entry.expires_at, entry.retry_at = float(resolved), float(expires), None if retry is None else float(retry)
-    entry.fails, entry.region = int(fails), _REGIONS[region]
-    entry.cost_seconds, entry.hits, entry.last_access = float(cost), float(hits), float(used)
-    entry.upstream, entry.error = intern(upstream), error
-    entry.fresh_until = entry.retry_at if entry.retry_at is not None and entry.status is not Status.OK else entry.expires_at
-    return entry

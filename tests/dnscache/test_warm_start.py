@@ -1,9 +1,10 @@
 import pytest
 
-from dnscache import store
+from dnscache import services, store
 from dnscache.answers import LONGEST_STALE_SECONDS, Answer, Reply, Status
 from dnscache.models import DnsEntry
 from dnscache.regions.entry import Entry, Region
+from dnscache.regions.packed import unpack
 from dnscache.resolver import Source
 from tests.dns_scenarios import PLAIN
 
@@ -24,7 +25,7 @@ def test_a_new_process_begins_with_what_the_last_one_knew(make_resolver, dns_ser
     assert found["www.a.test"].addresses == (PLAIN,)
     assert sum(dns_server.queries.values()) == asked
     space = resolver.memory.space
-    assert {node.name for node in space.forward.second_level("a.test")} == {"a.test", "www.a.test", "y.a.test"}
+    assert {node.name for node in space.forward.second_level("a.test")} == {"www.a.test", "y.a.test"}
     assert space.reverse.table3.keys() == {"nx.test", "sf.test", "slow-400.test"}
 
 
@@ -41,7 +42,7 @@ def test_an_entry_comes_back_as_it_went_in(clock):
     written[0].touch(clock() + 60)
     store.write_entries(written)
 
-    read = [entry for _, entry in store.load(most=10, now=clock())]
+    read = [unpack(name, row)[1] for name, row in store.load(most=10, now=clock())]
 
     assert sorted((entry.answer for entry in read), key=lambda answer: answer.name) == answers
     assert {(e.name, e.hits, e.last_access, e.cost_seconds, e.region, e.fresh_until) for e in read} == {
@@ -59,11 +60,11 @@ def test_only_what_is_of_use_is_loaded_the_weightiest_first(make_resolver, clock
     gone = Answer("gone.test", Reply(Status.NXDOMAIN, ttl=30), clock() - 31, clock() - 1)
     store.write([gone])
 
-    assert {entry.name for _, entry in store.load(most=10, now=clock())} == {"heavy.test", "stale.test", "light.test"}
+    assert {name for name, _ in store.load(most=10, now=clock())} == {"heavy.test", "stale.test", "light.test"}
     resolver = make_resolver(capacity=2)
     assert resolver.warm_start() == 2
-    assert resolver.memory.space.entries.keys() == {"heavy.test", "stale.test"}
-    assert resolver.memory.space.entries["heavy.test"].region is Region.REVERSE
+    assert [resolver.memory.knows(name) for name in ("heavy.test", "stale.test", "light.test")] == [True, True, False]
+    assert resolver.memory.find("heavy.test", clock()).region is Region.REVERSE
 
 
 def test_what_is_at_hand_is_not_replaced_by_a_row(make_resolver, dns_server, clock):
@@ -86,3 +87,38 @@ def test_workers_that_learn_different_things_converge_on_the_newest(make_resolve
     dns_server.hosts["a.test"] = ["192.0.2.77"]
     assert {worker.resolve("a.test").addresses for worker in workers} == {("192.0.2.77",)}
     assert dns_server.count("a.test", "A") == 4
+
+
+def test_a_full_memory_lets_go_of_what_nobody_asked_for_first(make_resolver, dns_server, clock):
+    make_resolver().resolve_many(["a.test", "b.test", "c.test"], parallel=3, deadline=5)
+    resolver = make_resolver(capacity=3)
+    resolver.warm_start()
+    used = resolver.resolve("a.test")
+
+    resolver.resolve_many(["d.test", "e.test"], parallel=2, deadline=5)
+
+    known = {name for name in "abcde" if resolver.memory.knows(f"{name}.test")}
+    assert (used.source, known) == (Source.MEMORY, set("ade"))
+
+
+@pytest.mark.parametrize("flush", [lambda: services.flush(["a.shop.test"]), lambda: services.flush_domain("shop.test"), services.flush_all])
+def test_a_flush_reaches_what_was_taken_over_and_not_yet_asked_for(make_resolver, dns_server, clock, flush):
+    make_resolver().resolve_many(["a.shop.test", "b.test"], parallel=2, deadline=5)
+    resolver = make_resolver()
+    resolver.warm_start()
+    resolver.resolve("b.test")
+
+    flush()
+    clock.advance(1)
+
+    assert resolver.resolve("a.shop.test").source is Source.LOOKUP
+
+
+def test_a_name_that_was_taken_over_is_renewed_like_any_other(make_resolver, dns_server, clock):
+    make_resolver().resolve("ttl-30.test")
+    resolver = make_resolver()
+    resolver.warm_start()
+    clock.advance(30)
+
+    assert resolver.resolve("ttl-30.test").source is Source.LOOKUP
+    assert resolver.resolve("ttl-30.test").source is Source.MEMORY

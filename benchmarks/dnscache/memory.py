@@ -1,0 +1,141 @@
+"""How quick a hit is, how many bytes a name takes, how long a warm start takes; beside dnspython's cache on the same machine.
+
+python -m benchmarks.dnscache.memory [names]
+
+Hits and warm start are processor time, so what else runs does not count.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from itertools import repeat
+from pathlib import Path
+from statistics import median
+
+from django.db import connection
+from dns.resolver import LRUCache
+from dns.resolver import Resolver as DnspythonResolver
+
+from benchmarks.dnscache.setup import empty_database, fill, name_server
+from dnscache.answers import Reply, Status, answer_from
+from dnscache.lookup import Server
+from dnscache.regions.entry import Entry
+from dnscache.resolver import Resolver
+
+HITS, RUNS, THREADS, ENTRIES = 50_000, 5, 64, 200_000
+HOST = "www.host7.com"
+
+
+def main() -> None:
+    names = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with empty_database(), name_server() as server:
+        hits(server)
+        bytes_of_dnspython(server)
+        warm_start(names)
+
+
+def hits(server: Server) -> None:
+    """Hits a second, one name, one thread; then the flat dictionary under many threads."""
+    resolver = Resolver(servers=(server,))
+    resolver.resolve(HOST)
+    dead = answer_from("dead.com", Reply(Status.TIMEOUT, resolve_ms=8000), previous=None, now=time.time() + 300)
+    resolver.memory.adopt([("dead.com", Entry(dead, now=time.time()))], time.time())
+    now, get, entries = time.time(), resolver.memory.space.get, resolver.memory.space.entries
+    theirs = dnspython(server)
+    theirs.resolve(HOST)
+    cached = per_second(lambda: theirs.resolve(HOST))
+    for what, work in {
+        "dict.get (the limit)": lambda: entries.get(HOST),
+        "dnspython, cached": lambda: theirs.resolve(HOST),
+        "CacheSpace.get": lambda: get(HOST, now),
+        "Resolver.resolve": lambda: resolver.resolve(HOST),
+        "Resolver.resolve, a name that rests after a failure": lambda: resolver.resolve("dead.com"),
+    }.items():
+        tell(what, per_second(work), cached)
+    tell(f"CacheSpace.get in {THREADS} threads", in_threads(lambda: get(HOST, now)), cached)
+
+
+def per_second(work: Callable[[], object]) -> float:
+    """Median over some runs, in processor time."""
+    rates = []
+    for _ in range(RUNS):
+        begin = time.process_time()
+        for _ in repeat(None, HITS):
+            work()
+        rates.append(HITS / (time.process_time() - begin))
+    return median(rates)
+
+
+def in_threads(work: Callable[[], object]) -> float:
+    def some() -> None:
+        for _ in repeat(None, HITS):
+            work()
+
+    threads = [threading.Thread(target=some) for _ in range(THREADS)]
+    begin = time.process_time()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return THREADS * HITS / (time.process_time() - begin)
+
+
+def dnspython(server: Server) -> DnspythonResolver:
+    theirs = DnspythonResolver(configure=False)
+    theirs.nameservers, theirs.port = [server[0]], server[1]
+    theirs.cache = LRUCache(100_000)
+    return theirs
+
+
+def bytes_of_dnspython(server: Server, names: int = 3_000) -> None:
+    theirs = dnspython(server)
+    before = resident()
+    for n in range(names):
+        theirs.resolve(f"www.host{n}.com")
+    print(f"{'bytes a name, dnspython':54}{(resident() - before) / names:12,.0f}")
+
+
+def warm_start(names: int) -> None:
+    """A new process takes over all rows."""
+    fill(names)
+    resolver = Resolver(capacity=names)
+    gc.collect()
+    before, wall, cpu, theirs = resident(), time.perf_counter(), time.process_time(), backend_seconds()
+    loaded = resolver.warm_start()
+    wall, cpu, theirs = time.perf_counter() - wall, time.process_time() - cpu, backend_seconds() - theirs
+    assert loaded == names
+    print(f"{f'warm start, {names:,} names':54}{cpu:12.1f} s of processor here, {theirs:.1f} in PostgreSQL, {wall:.1f} by the clock")
+    print(f"{'bytes a name, taken over':54}{(resident() - before) / names:12,.0f}")
+    now, before, cpu = time.time(), resident(), time.process_time()
+    some = Resolver(capacity=names)
+    for n in range(ENTRIES):
+        name = f"www{n % 3}.host{n // 3}.com"
+        reply = Reply(Status.OK, (f"192.0.{n % 250}.{n % 199}",), name, 0, 300, 23)
+        some.memory.space.put(answer_from(name, reply, previous=None, now=now), now)
+    print(f"{'bytes a name in use, tables and tree included':54}{(resident() - before) / ENTRIES:12,.0f}")
+    print(f"{'putting a new answer':54}{1e6 * (time.process_time() - cpu) / ENTRIES:12.1f} µs")
+
+
+def backend_seconds() -> float:
+    """Processor time of the PostgreSQL process that serves this one; only where it runs on the same machine."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        stat = Path(f"/proc/{cursor.fetchone()[0]}/stat").read_text().rpartition(")")[2].split()
+    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def tell(what: str, rate: float, cached: float) -> None:
+    print(f"{what:54}{rate:12,.0f}/s{1e6 / rate:9.2f} µs{rate / cached:8.1f} x dnspython")
+
+
+if __name__ == "__main__":
+    main()

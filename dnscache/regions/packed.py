@@ -1,0 +1,32 @@
+"""A row of the store as one text: a process that starts takes over a million of them, and unpacks those that somebody asks for."""
+
+from __future__ import annotations
+
+from sys import intern
+
+from dnscache.answers import Status
+from dnscache.regions.entry import Entry, Region
+
+#: in no field but, perhaps, the last one
+SEPARATOR = "\x1f"
+
+_STATUSES = {status.value: status for status in Status}
+_REGIONS = {str(region.value): region for region in Region}
+
+
+def unpack(name: str, packed: str) -> tuple[str, Entry]:
+    """Return the registered name and the entry. The fields are in the order in which `store.load` selects them."""
+    entry = Entry.__new__(Entry)  # its constructor makes entries of answers
+    first, status, addresses, canonical, rcode, ttl, resolve_ms, *times, fails, region, cost, hits, upstream, error = packed.split(
+        SEPARATOR, 16
+    )
+    resolved, expires, retry, used = times
+    entry.name, entry.left, entry.right, entry.before = name, None, None, None
+    entry.status, entry.packed, entry.canonical = _STATUSES[status], addresses, name if canonical == name else canonical
+    entry.rcode, entry.ttl, entry.resolve_ms = int(rcode) if rcode else None, int(ttl), int(resolve_ms)
+    entry.resolved_at, entry.expires_at, entry.retry_at = float(resolved), float(expires), float(retry) if retry else None
+    entry.fails, entry.region = int(fails), _REGIONS[region]
+    entry.cost_seconds, entry.hits, entry.last_access = float(cost), float(hits), float(used)
+    entry.upstream, entry.error = intern(upstream), error
+    entry.fresh_until = entry.retry_at if entry.retry_at is not None and entry.status.is_failure else entry.expires_at
+    return first, entry

@@ -34,7 +34,7 @@ _FILL = """
 @contextmanager
 def empty_database() -> Iterator[None]:
     """Migrate a database of the benchmark's own, and drop it at the end."""
-    connection.settings_dict["TEST"]["NAME"] = "bench_dnscache"
+    connection.settings_dict["TEST"]["NAME"] = f"bench_dnscache_{os.getpid()}"
     before = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     try:

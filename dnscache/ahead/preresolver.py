@@ -70,9 +70,10 @@ class PreResolver:
         self._pace, self._bucket, self._bucket_lock = Pace(now), TokenBucket(per_second, now=now, ramp_seconds=ramp_seconds), Lock()
         self._main = Lane("main", lambda job: self._look_up(job, MAIN_TRIES))
         self._slow = Lane("slow", lambda job: self._look_up(job, SLOW_TRIES))
-        self._replies: SimpleQueue[tuple[Job, Reply, bool]] = SimpleQueue()
+        self._replies: SimpleQueue[tuple[Job, Reply | None, bool]] = SimpleQueue()
         self._agenda = Agenda()
-        self._flying: set[str] = set()
+        self._queued: set[str] = set()  # in a lane, waiting or under way
+        self._led: set[str] = set()  # of these, the flights that are ours
         self._crowds = Crowds(now)
         self._stopped = Event()
         self.counts: Counter[str] = Counter()
@@ -96,7 +97,7 @@ class PreResolver:
         now = self._resolver.clock()
         found = self._agenda.read(self._candidates(now + LOOK_AHEAD_SECONDS))
         self._memory.needed = self._agenda.dues
-        self._resolver.recall(self._agenda.dues.keys() - self._flying, now)
+        self._resolver.recall(self._agenda.dues.keys() - self._queued, now)
         for name, due in self._agenda.dues.items():
             entry = self._memory.space.entries.get(name)
             if must_ask(entry, due=due, now=now):
@@ -116,9 +117,9 @@ class PreResolver:
         self._stopped.set()
         for lane in (self._main, self._slow):
             lane.close(CLOSING_SECONDS)
-        for name in self._flying:
+        for name in self._led:
             self._memory.land(name, None, self._resolver.clock())
-        self._flying.clear()
+        self._led.clear()
 
     def _tell(self, found: dict[str, Resolution]) -> None:
         if found:
@@ -126,21 +127,21 @@ class PreResolver:
             self._agenda.note(found)
 
     def _start(self, name: str, due: float, *, is_new: bool) -> None:
-        """Begin to look a name up, unless somebody does."""
-        if name in self._flying or self._memory.take_off(name) is None:
+        """Queue a name. Whoever needs it before its turn comes asks for it himself, and does not wait for the lane."""
+        if name in self._queued:
             return
-        self._flying.add(name)
+        self._queued.add(name)
         now = time.monotonic()
         self._pace.begin(1, now)
         lane = self._slow if is_new and self._crowds.is_one_too_many(name, now) else self._main
         lane.put(Job(due, name))
-        self.counts["asked"] += 1
+        self.counts["queued"] += 1
 
     def _resize(self) -> None:
         now, slots = time.monotonic(), self._slots()
         slow = max(1, slots // 2)
         pace = {"per_second": self._pace.per_second(now), "seconds": self._pace.seconds(now)}
-        self._main.resize(threads_for(names=len(self._flying), most=max(1, slots - slow), **pace))
+        self._main.resize(threads_for(names=len(self._queued), most=max(1, slots - slow), **pace))
         self._slow.resize(min(MOST_THREADS, slow))
 
     def _look_up(self, job: Job, tries: tuple[float, ...]) -> None:
@@ -149,8 +150,18 @@ class PreResolver:
             pause = self._bucket.take(time.monotonic())
         if self._stopped.wait(pause):
             return
-        reply = ask(job.name, seconds=sum(tries), servers=self._resolver.servers, tries=tries)
+        reply = None
+        if job.name in self._led or self._takes_off(job):
+            reply = ask(job.name, seconds=sum(tries), servers=self._resolver.servers, tries=tries)
         self._replies.put((job, reply, tries is SLOW_TRIES))
+
+    def _takes_off(self, job: Job) -> bool:
+        """Lead the look-up, unless somebody has the answer by now, or is about to."""
+        now = self._resolver.clock()
+        if not must_ask(self._memory.find(job.name, now), due=job.due, now=now) or self._memory.take_off(job.name) is None:
+            return False
+        self._led.add(job.name)
+        return True
 
     def _take_in(self, wait: float) -> dict[str, Resolution]:
         """Wait for a reply, take all that are there, and return what they say of the hosts that are due."""
@@ -168,15 +179,19 @@ class PreResolver:
         learnt = [resolution(entry, Source.LOOKUP, now=now, waited=0, just_asked=True) for entry in entries]
         return {host: one for resolved in learnt for host, one in self._agenda.under_all_spellings(resolved).items()}
 
-    def _land(self, job: Job, reply: Reply, is_final: bool) -> Entry | None:
+    def _land(self, job: Job, reply: Reply | None, is_final: bool) -> Entry | None:
         """Keep what was learnt, or pass the name on to the slow lane."""
+        if reply is None:
+            self._queued.discard(job.name)
+            return None
         if not is_final:
             self._pace.end(reply.resolve_ms / 1000, time.monotonic())
             if reply.status is Status.TIMEOUT:
                 self.counts["cut"] += 1
                 self._slow.put(job)
                 return None
-        self._flying.discard(job.name)
+        self._queued.discard(job.name)
+        self._led.discard(job.name)
         self.counts[reply.status] += 1
         now = self._resolver.clock()
         previous = self._memory.space.entries.get(job.name)

@@ -123,7 +123,7 @@ def test_a_name_cut_after_a_second_is_answered_in_the_slow_lane(ahead, dns_serve
     assert time.monotonic() - begun < 4
     assert ahead.delivered["slow-1300.test"].addresses == (PLAIN,)
     assert dns_server.count("slow-1300.test", "A") == 2
-    assert ahead.pre.lanes().counts == {"asked": 1, "cut": 1, "ok": 1}
+    assert ahead.pre.lanes().counts == {"queued": 1, "cut": 1, "ok": 1}
 
 
 def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(make_ahead, make_resolver, dns_server, clock):
@@ -134,7 +134,7 @@ def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(make_ahead, ma
     assert (dead.status, dead.tries, dns_server.count("to.test", "A")) == (Status.TIMEOUT, 1, 3)
     for _ in range(5):
         ahead.pre.turn(wait=0)
-    assert ahead.pre.counts["asked"] == 1
+    assert ahead.pre.counts["queued"] == 1
 
     dns_server.hosts["to.test"] = [PLAIN]
     clock.advance(5)
@@ -237,8 +237,20 @@ def test_a_look_up_that_somebody_began_is_not_begun_again(ahead, dns_server):
     ahead.all_delivered()
     other.join()
 
-    assert ahead.pre.counts["asked"] == 0
+    assert ahead.pre.counts["ok"] == 0
     assert dns_server.count("slow-300.test", "A") == 1
+
+
+def test_whoever_needs_a_name_that_only_queues_does_not_wait_for_its_turn(make_ahead, dns_server):
+    ahead = make_ahead(per_second=2.0)
+    ahead.want(*[f"h{n}.test" for n in range(20)])
+    ahead.pre.turn(wait=0)
+    begun = time.monotonic()
+
+    assert ahead.resolver.resolve("h19.test").addresses == (PLAIN,)
+    assert time.monotonic() - begun < 1
+    ahead.until(lambda: "h19.test" in ahead.delivered)
+    assert dns_server.count("h19.test", "A") == 1
 
 
 @pytest.mark.django_db(transaction=True)

@@ -8,15 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
-import django
+from django.db import connection
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
-django.setup()
-
-from django.db import connection  # noqa: E402 - Django must be set up first
-
-from dnscache.lookup import Server  # noqa: E402
-from tests.nameserver import serve_names  # noqa: E402
+from dnscache.lookup import Server
+from tests.nameserver import serve_names
 
 #: three names under each registered one, with the mix of TTLs and durations of real answers
 _FILL = """

@@ -122,7 +122,7 @@ def warm_start(names: int) -> None:
 
 
 def backend_seconds() -> float:
-    """Processor time of the PostgreSQL process that serves this one; only where it runs on the same machine."""
+    """Processor time of the PostgreSQL process that serves this one, on the same machine; its parallel helpers are not counted."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         stat = Path(f"/proc/{cursor.fetchone()[0]}/stat").read_text().rpartition(")")[2].split()

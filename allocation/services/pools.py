@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from django.db import IntegrityError, transaction
 
 from allocation.errors import BadClasses, BadPolicy, PoolNameTaken
-from allocation.models import EventKind, Policy, Pool, Process, ResourceClass
+from allocation.models import EventKind, Policy, Pool, Process, ProcessState, ResourceClass
 from allocation.services.bank import locked_bank
 from allocation.services.checks import check_claim_fits, check_priority
 from allocation.services.transaction import bank_transaction
@@ -44,6 +44,9 @@ def register_process(
 ) -> Process:
     """Let a process into the bank with its claim by class; a class not named is claimed 0.
 
+    A `run_ref` that is not empty names one process that may still ask: registered again, by two at once even, that one is
+    returned as it stands.
+
     after_epoch: the latest epoch of a finished process in whose place it comes, so that no epoch is used twice.
     Raises UnknownPool, UnknownResource, BadAmount, BadPriority, ClaimExceedsCapacity. A claim within capacity is always
     safe.
@@ -52,6 +55,8 @@ def register_process(
     with locked_bank(pool) as bank:
         claim = bank.vector(maximum)
         check_claim_fits(bank, claim)
+        if run_ref and (known := Process.objects.filter(pool=pool, run_ref=run_ref, state=ProcessState.ACTIVE).first()):
+            return known
         process = Process.objects.create(
             pool=bank.pool,
             label=label,

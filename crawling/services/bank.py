@@ -80,6 +80,7 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:
         return latest
+    # The keeper and whoever started the run may both come here at once; the bank makes one process of that.
     return register_process(
         pool=pool.pk,
         label=_label(process),

@@ -12,7 +12,9 @@ from allocation.models import Event, Grant, Pool, Process
 from allocation.selectors import bank_view, outcome_of
 from allocation.services import (
     ReleaseStatus,
+    finish_process,
     reap_expired,
+    register_process,
     release_resources,
     renew_lease,
     request_resources,
@@ -24,6 +26,20 @@ from tests.allocation.test_leases import expire
 from tests.races.conftest import row_held, until, until_waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_process_that_two_register_at_once_is_one_process(make_pool, meanwhile, rival):
+    pool = make_pool(4)
+    facts = {"pool": pool.pk, "label": "p", "run_ref": "run/1/0", "maximum": {"a": 2}}
+
+    with row_held(rival, "allocation_pool", pool.pk):
+        both = [meanwhile(register_process, **facts) for _ in range(2)]
+        until_waiting(2)
+
+    first, second = (one.result() for one in both)
+    assert first == second == Process.objects.get()
+    finish_process(process=first.pk)
+    assert register_process(**facts) != first
 
 
 def test_same_request_sent_twice_at_once_is_granted_once(make_pool, make_process, meanwhile, rival):

@@ -31,7 +31,7 @@ class RowBank:
         return Seen(tuple(pool.capacity), tuple(pool.available), pool.is_safe, rows, requests, passed)
 
     def register(self, claim: Vector) -> int:
-        return services.register_process(pool=self.pool, label="p", run_ref="p", maximum=units(*claim)).pk
+        return services.register_process(pool=self.pool, label="p", run_ref="", maximum=units(*claim)).pk
 
     def ask(self, name: int, amounts: Vector, kind: str, request: UUID, epoch: int) -> None:
         shift = None if kind == "start" else epoch

@@ -156,7 +156,7 @@ def test_a_shift_at_work_obeys_a_new_delay(make_site, order, work_off, monkeypat
     site = make_site({"/": "".join(f'<a href="/{n}">x</a>' for n in range(20)), **{f"/{n}": "x" for n in range(20)}})
     edit_at(site, "/9", delay_seconds=0.3)
 
-    run = work_off(start_run(create_crawl(order(f"{site.url}/", max_pages=14, delay_seconds=0.02))))
+    run = work_off(start_run(create_crawl(order(f"{site.url}/", max_pages=20, delay_seconds=0.1))))
 
     at = [request.at for request in site.log if request.path != "/robots.txt"]
     assert run.processes.get().shifts.count() == 1

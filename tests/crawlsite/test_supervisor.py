@@ -192,7 +192,7 @@ def test_reader_that_goes_away_stops_nothing(place):
 
 def _answers(port: int) -> bool:
     try:
-        return requests.get(f"http://127.0.0.1:{port}/healthz", timeout=2).ok
+        return requests.get(f"http://127.0.0.1:{port}/healthz", timeout=10).ok
     except requests.ConnectionError:
         return False
 

@@ -43,7 +43,13 @@ def test_a_newcomer_sees_one_demo_crawl_run_and_the_other_wait(product):
     bank = browser.get(f"{base}/bank/", allow_redirects=True).text
     assert "The state is <strong>safe</strong>" in bank
     assert "1 waiting" in bank
-    assert requests.get(f"{base}/readyz").json() == {"postgresql": "ok", "redis": "ok", "workers": "2 for crawls", "keeper": "ok"}
+    assert requests.get(f"{base}/readyz").json() == {
+        "postgresql": "ok",
+        "bank": "ok",
+        "redis": "ok",
+        "workers": "2 for crawls",
+        "keeper": "ok",
+    }
     style = re.search(r'href="(/static/site[^"]*\.css)"', crawls)[1]
     assert browser.get(base + style).status_code == 200
 

@@ -26,6 +26,7 @@ from allocation.models import EventKind, Policy, Process, ProcessState, Request,
 from allocation.reasons import excess
 from allocation.services.bank import Bank, locked_bank, pool_of
 from allocation.services.pumping import pump
+from allocation.services.quick import quick_grant
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of, first_ahead, queue_reason, settle_turn
 from allocation.values import Outcome
@@ -54,6 +55,11 @@ def request_resources(
     """
     if deadline_seconds is not None and not deadline_seconds > 0:
         raise BadDeadline(deadline_seconds=deadline_seconds)
+    quick = quick_grant(
+        process=process, amounts=amounts, request_id=request_id, kind=RequestKind(kind), epoch=epoch, deadline_seconds=deadline_seconds
+    )
+    if quick:
+        return quick
     answer = _request(process, amounts, request_id, RequestKind(kind), epoch, deadline_seconds, wait)
     if isinstance(answer, RequestExceedsNeed):
         raise answer

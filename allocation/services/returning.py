@@ -11,11 +11,11 @@ from allocation.errors import ReleaseExceedsAllocation, ReleaseIdReused
 from allocation.models import EventKind, Process, ProcessState, Release, RequestKind, RequestState
 from allocation.services.bank import Bank, locked_bank, pool_of
 from allocation.services.pumping import pump
+from allocation.services.quick import quick_release
 from allocation.services.transaction import bank_transaction
 from allocation.values import Released, ReleaseStatus
 
 
-@bank_transaction
 def release_resources(*, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str = "") -> Released:
     """Give units back and hand them straight to those who wait; `amounts=None` gives back all and ends the shift.
 
@@ -24,6 +24,12 @@ def release_resources(*, process: int, epoch: int, release_id: UUID, amounts: Ma
     out of the newest grants first.
     Raises ReleaseExceedsAllocation: nothing is ever clamped.
     """
+    quick = quick_release(process=process, epoch=epoch, release_id=release_id, amounts=amounts, reason=reason)
+    return quick or _release(process, epoch, release_id, amounts, reason)
+
+
+@bank_transaction
+def _release(process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str) -> Released:
     with locked_bank(pool_of(process), process) as bank:
         holder = bank.processes[process]
         given = tuple(holder.allocated) if amounts is None else bank.vector(amounts)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from django.db import OperationalError, connection, transaction
 
@@ -30,21 +31,46 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(work)
     def in_transaction(*args: P.args, **kwargs: P.kwargs) -> T:
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                with transaction.atomic(durable=True):
-                    _set_limits()
-                    return work(*args, **kwargs)
-            except OperationalError as error:
-                if getattr(error.__cause__, "sqlstate", None) not in RETRYABLE:
-                    raise
-                if attempt == ATTEMPTS:
-                    raise BankBusy(attempts=ATTEMPTS) from error
-            # Jitter, or two rivals that collided would collide again.
-            time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311 - nothing secret depends on it
-        raise AssertionError("unreachable")
+        def attempt() -> T:
+            with transaction.atomic(durable=True):
+                _set_limits()
+                return work(*args, **kwargs)
+
+        return _insist(attempt)
 
     return in_transaction
+
+
+def call_server(function: str, *arguments: object) -> Sequence[Any]:
+    """Let a function of the server decide and write, in a transaction of its own and one round trip; returns its row.
+
+    Its first argument is how long it may wait for a lock. It waits for nothing else, so the other limits have no use.
+    """
+    call = f"SELECT * FROM {function}({', '.join(['%s'] * (len(arguments) + 1))})"  # noqa: S608 - names of ours
+
+    def attempt() -> Sequence[Any]:
+        # A statement by itself is a transaction. A caller's own would hold the lock: it is refused as by `bank_transaction`.
+        alone = transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext()
+        with alone, connection.cursor() as cursor:
+            cursor.execute(call, [LIMITS["lock_timeout"], *arguments])
+            row: Sequence[Any] = cursor.fetchone()
+            return row
+
+    return _insist(attempt)
+
+
+def _insist(attempt: Callable[[], T]) -> T:
+    for number in range(1, ATTEMPTS + 1):
+        try:
+            return attempt()
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", None) not in RETRYABLE:
+                raise
+            if number == ATTEMPTS:
+                raise BankBusy(attempts=ATTEMPTS) from error
+        # Jitter, or two rivals that collided would collide again.
+        time.sleep(random.uniform(0.01, 0.05) * 2**number)  # noqa: S311 - nothing secret depends on it
+    raise AssertionError("unreachable")
 
 
 def _set_limits() -> None:

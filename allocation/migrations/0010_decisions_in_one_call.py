@@ -199,7 +199,7 @@ COMMENT ON FUNCTION allocation_release IS 'take units back while nobody waits fo
 
 
 class Migration(migrations.Migration):
-    dependencies = [("allocation", "0007_turns_and_reserves")]
+    dependencies = [("allocation", "0009_kinds_of_limits")]
     operations = [
         migrations.RunSQL(WITHIN, WITHIN_AS_IT_WAS),
         migrations.RunSQL(VECTOR, "DROP FUNCTION allocation_vector"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.planting import Fault
 
+#: leaves every decision to the services, that none is taken by the server alone
+NEVER_QUICK = Fault("allocation.services.quick:_is_plain", "if not all(", "if True or not all(")
+
 #: in the pure rules, found by the machine on paper
 PURE = {
     "grants whatever is available": Fault("allocation.banker:examine", "enough = process in order if", "enough = True if"),
@@ -26,7 +29,7 @@ SERVICES = {
     "serves strictly in order of arrival": Fault("allocation.services.pumping:pump", "continue", "break"),
     "forgets to count who was passed": Fault("allocation.services.bank:Bank.grant", "request.count_bypasses()", "pass"),
     "makes a release as often as it is sent": Fault(
-        "allocation.services.returning:release_resources",
+        "allocation.services.returning:_release",
         "return _repeated(bank, holder, earlier)",
         "earlier.delete()",
     ),

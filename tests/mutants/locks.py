@@ -64,3 +64,36 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
         traps.test_lease_of_a_grant_that_waited_for_the_lock_runs_from_the_grant,
     ),
 }
+
+#: in the functions of migration 0010: which function, what to put in place of what, and the test that goes red
+QUICK_LOCKS: dict[str, tuple[str, dict[str, str], Callable]] = {
+    "pool row, between a request and the same again": (
+        "allocation_locked",
+        {"FOR NO KEY UPDATE": ""},
+        rivals.test_same_request_sent_twice_at_once_is_granted_once,
+    ),
+    "pool row, before the process is read": (
+        "allocation_grant",
+        {
+            "bank allocation_pool := ": "early allocation_process := (SELECT p FROM allocation_process AS p WHERE p.id = asker_id);\n"
+            "    bank allocation_pool := ",
+            "SELECT * INTO asker FROM": "SELECT (early).* INTO asker FROM",
+        },
+        locks.test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock,
+    ),
+    "second look at who waits, under the lock": (
+        "allocation_locked",
+        {"bank.id AND waits.state = 'waiting'": "bank.id AND false"},
+        locks.test_release_serves_one_that_began_to_wait_while_it_stood_in_line,
+    ),
+    "isolation that is asked for": (
+        "allocation_locked",
+        {"<> 'read committed'": "= 'none'"},
+        locks.test_other_isolation_than_read_committed_is_refused_by_the_server_too,
+    ),
+    "clock that does not stand still during a wait": (
+        "allocation_grant",
+        {"lease_until = clock_timestamp()": "lease_until = now()"},
+        traps.test_lease_of_a_grant_that_waited_for_the_lock_runs_from_the_grant,
+    ),
+}

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from types import FunctionType
 
+from django.db import connection
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -36,6 +38,24 @@ def planted(fault: Fault) -> Iterator[None]:
         yield
     finally:
         function.__code__ = sound
+
+
+@contextmanager
+def planted_in_server(function: str, changes: dict[str, str]) -> Iterator[None]:
+    """Run the block with pieces of a function of the server changed. Raises AssertionError if it has no such piece."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_get_functiondef(%s::regproc)", [function])
+        [sound] = cursor.fetchone()
+        faulty = sound
+        for old, new in changes.items():
+            assert faulty.count(old) == 1, f"{function} has {old!r} {faulty.count(old)} times"
+            faulty = faulty.replace(old, new)
+        cursor.execute(faulty)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(sound)
 
 
 def _find(where: str) -> FunctionType:

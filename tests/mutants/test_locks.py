@@ -6,8 +6,9 @@ import inspect
 
 import pytest
 
-from tests.mutants.locks import LOCKS
-from tests.mutants.planting import planted
+from tests.mutants.faults import NEVER_QUICK
+from tests.mutants.locks import LOCKS, QUICK_LOCKS
+from tests.mutants.planting import planted, planted_in_server
 from tests.races import conftest
 
 
@@ -18,5 +19,16 @@ def test_lock_has_a_test_that_goes_red_without_it(name, request, monkeypatch):
     fault, promise = LOCKS[name]
     fixtures = {fixture: request.getfixturevalue(fixture) for fixture in inspect.signature(promise).parameters}
 
-    with planted(fault), pytest.raises(BaseException):  # noqa: B017, PT011 - however it goes red
+    with planted(NEVER_QUICK), planted(fault), pytest.raises(BaseException):  # noqa: B017, PT011 - however it goes red
+        promise(**fixtures)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", QUICK_LOCKS)
+def test_lock_of_the_servers_own_decisions_has_a_test_that_goes_red_without_it(name, request, monkeypatch):
+    monkeypatch.setattr(conftest, "PATIENCE_SECONDS", 0.5)
+    function, changes, promise = QUICK_LOCKS[name]
+    fixtures = {fixture: request.getfixturevalue(fixture) for fixture in inspect.signature(promise).parameters}
+
+    with planted_in_server(function, changes), pytest.raises(BaseException):  # noqa: B017, PT011 - however it goes red
         promise(**fixtures)

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, transaction
 
 from allocation.banker import Decision, Verdict
 from allocation.errors import AlreadyStarted, BankBusy, WrongIsolation
-from allocation.models import Event, Grant, Outbox, Request
+from allocation.models import Event, EventKind, Grant, Outbox, Request, RequestState
 from allocation.services import (
     cancel_request,
     change_claim,
@@ -52,7 +52,7 @@ def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result
 
 def test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock(make_pool, make_process, meanwhile):
     """Read before the lock, or in its statement, p would seem to hold nothing and be started twice."""
-    pool = make_pool(4)
+    pool = make_pool(9)
     p = make_process(pool, "p", (4,))
 
     with transaction.atomic(), locked_bank(pool.pk, p.pk) as bank:
@@ -63,6 +63,21 @@ def test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock(make_p
     with pytest.raises(AlreadyStarted):
         rival.result()
     assert held(p) == (2,)
+
+
+def test_release_serves_one_that_began_to_wait_while_it_stood_in_line(make_pool, make_process, meanwhile):
+    pool = make_pool(4)
+    holder, waiter = make_process(pool, "holder", (4,), (4,)), make_process(pool, "waiter", (4,))
+    late = Request(id=uuid4(), pool=pool, process=waiter, kind="start", amounts=[3], epoch=0, state="waiting")
+
+    with transaction.atomic(), locked_bank(pool.pk, waiter.pk) as bank:
+        released = meanwhile(release_resources, process=holder.pk, epoch=1, release_id=uuid4(), amounts=None)
+        until_waiting(1)
+        bank.settle(late, RequestState.WAITING, verdict=Verdict.WAIT_UNAVAILABLE, reason="")
+        bank.log(EventKind.WAITING, bank.processes[waiter.pk], request=late)
+
+    released.result()
+    assert held(waiter) == (3,)
 
 
 @pytest.mark.parametrize("name", ["release", "finish", "cancel", "capacity", "claim", "register", "pump"])
@@ -142,6 +157,17 @@ def test_other_isolation_than_read_committed_is_refused(make_pool):
         with pytest.raises(WrongIsolation, match="isolation=repeatable read"):
             make_pool(1)
         cursor.execute("RESET default_transaction_isolation")
+
+
+def test_other_isolation_than_read_committed_is_refused_by_the_server_too(make_pool, make_process):
+    process = make_process(make_pool(4), "p", (4,))
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_isolation = 'repeatable read'")
+        try:
+            with pytest.raises(WrongIsolation, match="isolation=repeatable read"):
+                ask(process, (2,))
+        finally:
+            cursor.execute("RESET default_transaction_isolation")
 
 
 def test_bank_is_not_entered_within_a_transaction_of_the_callers(make_pool):

@@ -42,6 +42,7 @@ test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tes
 bench: setup ## measure decisions and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core
 	@$(BIN)/python -m benchmarks.allocation.simulation
+	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec sh -c '$(BIN)/python manage.py migrate -v 0 && $(BIN)/python -m benchmarks.allocation.price'
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
 	@DRILL=1 $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -m drill $(ARGS)

@@ -2,10 +2,11 @@
 
 Each function locks the pool in one statement and reads in the next: a statement that did both would see the processes as
 they were before the wait. Whatever it can't settle it leaves alone and answers null, and `allocation.services` decides.
-The rows are those that `Bank` writes.
+The rows are those that `Bank` writes. References that follow from another one are no longer checked a second time.
 """
 
-from django.db import migrations
+import django.db.models.deletion
+from django.db import migrations, models
 
 WITHIN = """
 CREATE OR REPLACE FUNCTION allocation_within(lower_amounts integer[], upper_amounts integer[]) RETURNS boolean
@@ -206,4 +207,32 @@ class Migration(migrations.Migration):
         migrations.RunSQL(LOCKED, "DROP FUNCTION allocation_locked"),
         migrations.RunSQL(GRANT, "DROP FUNCTION allocation_grant"),
         migrations.RunSQL(RELEASE, "DROP FUNCTION allocation_release"),
+        migrations.AlterField(
+            model_name="request",
+            name="pool",
+            field=models.ForeignKey(
+                db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name="requests", to="allocation.pool"
+            ),
+        ),
+        migrations.AlterField(
+            model_name="grant",
+            name="process",
+            field=models.ForeignKey(
+                db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name="grants", to="allocation.process"
+            ),
+        ),
+        migrations.AlterField(
+            model_name="outbox",
+            name="pool",
+            field=models.ForeignKey(
+                db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name="outbox", to="allocation.pool"
+            ),
+        ),
+        migrations.AlterField(
+            model_name="outbox",
+            name="process",
+            field=models.ForeignKey(
+                db_constraint=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name="outbox", to="allocation.process"
+            ),
+        ),
     ]

@@ -100,8 +100,8 @@ class Outbox(models.Model):
     """A message written in the same transaction as its cause; delivered at least once."""
 
     kind = models.CharField(max_length=10, choices=OutboxKind)
-    pool = models.ForeignKey(Pool, models.CASCADE, related_name="outbox")
-    process = models.ForeignKey(Process, models.CASCADE, null=True, related_name="outbox")
+    pool = models.ForeignKey(Pool, models.CASCADE, db_constraint=False, related_name="outbox")
+    process = models.ForeignKey(Process, models.CASCADE, db_constraint=False, null=True, related_name="outbox")
     epoch = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=ClockTimestamp())
     sent_at = models.DateTimeField(null=True)

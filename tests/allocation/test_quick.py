@@ -53,7 +53,7 @@ def do(processes: list[Process], step: tuple, asked: list[UUID], released: list[
                 released.append(number)
                 epoch -= kind == "late"
                 given = units(*amounts) if kind == "part" else None
-                return release_resources(process=pk, epoch=epoch, release_id=twin(number, pk), amounts=given, reason="r" * 250).amounts
+                return release_resources(process=pk, epoch=epoch, release_id=number, amounts=given, reason="r" * 250).amounts
             case "finish" if sum(amounts) == 0:
                 return finish_process(process=pk)
             case "cancel" if asked:
@@ -67,8 +67,8 @@ def do(processes: list[Process], step: tuple, asked: list[UUID], released: list[
     return None
 
 
-def twin(number: UUID, process: int) -> UUID:
-    return UUID(int=number.int ^ process)
+def twin(number: UUID, which: int) -> UUID:
+    return UUID(int=number.int ^ which)
 
 
 def lift(request: Request) -> tuple[bool, int]:

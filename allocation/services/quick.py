@@ -19,7 +19,7 @@ from allocation.models import RequestKind, RequestState
 from allocation.services.transaction import call_server
 from allocation.values import Outcome, Released, ReleaseStatus
 
-KEY = re.compile(r"[-\w]+")
+KEYS = re.compile(r"[-\w]*")
 #: a hundred years: what is longer than an interval can be is left to others to complain of
 LONGEST_SECONDS = 100 * 366 * 24 * 3600.0
 
@@ -51,4 +51,5 @@ def _is_plain(amounts: Mapping[str, int], *numbers: int) -> bool:
     """Whether the server can read them at all. What it can't is for others to refuse, in words."""
     if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
         return False
-    return all(type(units) is int and 0 <= units < 2**31 and KEY.fullmatch(key) for key, units in amounts.items())
+    is_whole = all(type(units) is int and 0 <= units < 2**31 for units in amounts.values())
+    return is_whole and KEYS.fullmatch("".join(amounts)) is not None

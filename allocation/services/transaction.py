@@ -41,7 +41,7 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
     return in_transaction
 
 
-def call_server(function: str, *arguments: object) -> Sequence[Any]:
+def call_server(function: str, *arguments: str | int | float | None) -> Sequence[Any]:
     """Let a function of the server decide and write, in a transaction of its own and one round trip; returns its row.
 
     Its first argument is how long it may wait for a lock. It waits for nothing else, so the other limits have no use.

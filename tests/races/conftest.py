@@ -12,6 +12,8 @@ import pytest
 from django.db import connection
 
 from tests.allocation.conftest import make_pool, make_process, nothing_is_lost
+from tests.mutants.faults import NEVER_QUICK
+from tests.mutants.planting import planted
 
 __all__ = ["make_pool", "make_process", "nothing_is_lost"]
 
@@ -39,6 +41,13 @@ def meanwhile(transactional_db) -> Iterator[Callable[..., Future]]:
 
     with ThreadPoolExecutor(max_workers=8) as threads:
         yield lambda work, **kwargs: threads.submit(run, work, kwargs)
+
+
+@pytest.fixture
+def decided_by_the_services() -> Iterator[None]:
+    """Decisions step by step: those that the server takes alone are one statement, in which nobody can stop."""
+    with planted(NEVER_QUICK):
+        yield
 
 
 @contextmanager

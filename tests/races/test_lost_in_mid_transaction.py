@@ -15,7 +15,7 @@ from tests.allocation.test_leases import expire
 from tests.races.conftest import until
 from tests.races.steps import POOL_LOCK, halted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("decided_by_the_services")]
 
 REQUEST_STEPS = {
     "before the lock": (POOL_LOCK, True),

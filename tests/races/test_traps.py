@@ -129,6 +129,7 @@ def end_of(process):
     return {"process": process.pk, "epoch": 1, "release_id": uuid4(), "amounts": None}
 
 
+@pytest.mark.usefixtures("decided_by_the_services")
 def test_release_that_begins_before_a_wait_is_committed_serves_it(make_pool, make_process, meanwhile):
     """The waiter has written its row and holds the lock; the release has begun, and must look again after the lock."""
     pool = make_pool(4)
@@ -143,6 +144,7 @@ def test_release_that_begins_before_a_wait_is_committed_serves_it(make_pool, mak
     assert (held(waiter), available(pool)) == ((3,), (1,))
 
 
+@pytest.mark.usefixtures("decided_by_the_services")
 def test_wait_that_begins_before_a_release_is_committed_is_granted_by_itself(make_pool, make_process, meanwhile):
     pool = make_pool(4)
     holder, waiter = make_process(pool, "holder", (4,), (4,)), make_process(pool, "waiter", (4,))
@@ -155,6 +157,7 @@ def test_wait_that_begins_before_a_release_is_committed_is_granted_by_itself(mak
     assert available(pool) == (1,)
 
 
+@pytest.mark.usefixtures("decided_by_the_services")
 def test_waiter_that_has_not_locked_yet_when_a_release_begins_and_ends_is_granted_by_itself(make_pool, make_process, meanwhile):
     pool = make_pool(4)
     holder, waiter = make_process(pool, "holder", (4,), (4,)), make_process(pool, "waiter", (4,))

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from os import getloadavg
 from statistics import median, quantiles
 from uuid import uuid4
 
 import django
+from django.conf import settings
+
+import crawlsite.settings
 
 Pair = Callable[[], None]
 
@@ -97,8 +100,12 @@ def fill(registered: int, classes: int, clients: int, *, holders: int = 100, sca
     return [asker.pk for asker in askers], keys
 
 
-def client(make: Callable[[], Pair], seconds: float, barrier: object, found: object) -> None:
+def client(commits: str, make: Callable[[], Pair], seconds: float, barrier: object, found: object) -> None:
     """One client: a process with a connection of its own."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET synchronous_commit = {'on' if commits == 'real' else 'off'}")
     pair, taken = make(), []
     for _ in range(20):
         pair()
@@ -110,14 +117,14 @@ def client(make: Callable[[], Pair], seconds: float, barrier: object, found: obj
     found.put(taken)  # type: ignore[attr-defined]
 
 
-def run(makes: list[Callable[[], Pair]], seconds: float) -> tuple[list[float], float]:
+def run(commits: str, makes: list[Callable[[], Pair]], seconds: float) -> tuple[list[float], float]:
     """How long each pair took, of all clients together, and how many there were a second."""
     fork = multiprocessing.get_context("fork")
     barrier, found = fork.Barrier(len(makes)), fork.Queue()
     from django.db import connection
 
     connection.close()
-    clients = [fork.Process(target=client, args=(make, seconds, barrier, found)) for make in makes]
+    clients = [fork.Process(target=client, args=(commits, make, seconds, barrier, found)) for make in makes]
     for each in clients:
         each.start()
     taken = [one for _ in clients for one in found.get()]
@@ -130,7 +137,6 @@ def measured(
     commits: str, registered: int, classes: int, clients: int, *, rounds: int, seconds: float, scarce: bool = False
 ) -> list[Figures]:
     """The bare counter and the bank in alternating runs."""
-    os.environ["PGOPTIONS"] = f"-c synchronous_commit={'on' if commits == 'real' else 'off'}"
     askers, keys = fill(registered, classes, clients, scarce=scarce)
     sides: dict[str, list[Callable[[], Pair]]] = {
         "counter": [counter] * clients,
@@ -139,7 +145,7 @@ def measured(
     taken: dict[str, list[tuple[list[float], float]]] = {what: [] for what in sides}
     for _ in range(rounds):
         for what, makes in sides.items():
-            taken[what].append(run(makes, seconds))
+            taken[what].append(run(commits, makes, seconds))
     return [figures(what, runs, commits, clients, registered, classes) for what, runs in taken.items()]
 
 
@@ -170,7 +176,7 @@ def main(*, is_quick: bool) -> None:
     from allocation.models import Conservation
 
     rounds, seconds = (3, 1.0) if is_quick else (5, 2.0)
-    print(f"load {os.getloadavg()[0]:.1f}; a pair is a grant and its release, and two transactions; times of a pair in ms")
+    print(f"load {getloadavg()[0]:.1f}; a pair is a grant and its release, and two transactions; times of a pair in ms")
     print(f"{'commits':16}{'clients':>8}{'n':>7}{'m':>4}  {'what':22}{'p50':>9}{'p99':>9}{'tx/s':>9}{'price':>8}")
     found = []
     for (commits, registered, classes, clients), scarce in plan(is_quick=is_quick):
@@ -181,11 +187,11 @@ def main(*, is_quick: bool) -> None:
             sizes = f"{one.clients:8}{one.registered:7,}{one.classes:4}"
             print(f"{one.commits:16}{sizes}  {one.what:22}{one.p50:9.3f}{one.p99:9.3f}{one.per_second:9,.0f}{price}", flush=True)
     lost = Conservation.objects.exclude(difference=0, ungranted=0).count()
-    print(f"units lost in {lost} classes; load {os.getloadavg()[0]:.1f}")
+    print(f"units lost in {lost} classes; load {getloadavg()[0]:.1f}")
     print(json.dumps([asdict(one) for one in found]))
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
+    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
     django.setup()
     main(is_quick="--quick" in sys.argv[1:])

@@ -78,7 +78,7 @@ class Attempt:
 
     def _work(self) -> None:
         label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
-        reference = f"{TRIAL_REF}{self._leg.trial.pk}"
+        reference = f"{TRIAL_REF}{self._leg.trial.pk}/{label}"
         self._process = register_process(pool=self._leg.pool.pk, label=label, run_ref=reference, maximum=by_key(self._job.claim)).pk
         for step in self._job.steps:
             self._take(step.amounts)

@@ -69,19 +69,48 @@ class _Incoming(io.RawIOBase):
         super().close()
 
 
+class _Reader(io.BufferedReader):
+    """Keeps the lines of an answer's head as they came, until `take_head`; of several heads (status 100 before 200) the last."""
+
+    def __init__(self, source: io.RawIOBase) -> None:
+        super().__init__(source)
+        self._head: list[bytes] | None = []
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = super().readline(-1 if size is None else size)
+        if self._head is not None:
+            if self._head and self._head[-1] in (b"\r\n", b"\n"):
+                self._head.clear()
+            self._head.append(line)
+        return line
+
+    def take_head(self) -> bytes:
+        head, self._head = b"".join(self._head or ()), None
+        return head
+
+
 class _PinnedConnection(HTTPConnection):
-    """`host` is the name; the socket goes to `pinned_address`."""
+    """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes: `sent_bytes`, `head_bytes`."""
 
     def __init__(self, *args: Any, pinned_address: str, answer_seconds: float, answer_bytes: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._pinned_address, self._limits = pinned_address, (answer_seconds, answer_bytes)
         self._repeat: Callable[[], None] | None = None
+        self._sent: list[bytes] = []
 
     def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
         response = HTTPResponse(sock, *args, **kwargs)
         self._incoming = _Incoming(response.fp.detach(), *self._limits)
-        response.fp = io.BufferedReader(self._incoming)
+        response.fp = self._reader = _Reader(self._incoming)
         return response
+
+    def putrequest(self, *args: Any, **kwargs: Any) -> None:
+        self._sent = []
+        super().putrequest(*args, **kwargs)
+
+    def send(self, data: Any) -> None:
+        self._sent.append(data)
+        super().send(data)
 
     def request(self, *args: Any, **kwargs: Any) -> None:
         self._repeat = None if self.is_closed else partial(super().request, *args, **kwargs)
@@ -91,6 +120,7 @@ class _PinnedConnection(HTTPConnection):
         response = self._response()
         if self._incoming.has_ended:  # http.client takes headers that break off for whole ones
             raise IncompleteRead(b"")
+        response.sent_bytes, response.head_bytes = b"".join(self._sent), self._reader.take_head()
         return response
 
     def _response(self) -> Any:

@@ -1,0 +1,22 @@
+"""One request and its answer, byte by byte, for the archive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What went over the wire: the request and the answer's status line and headers as they were, and the payload as it was encoded.
+
+    Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its header line stays.
+    Whoever has the exchange last closes it.
+    """
+
+    request: bytes
+    head: bytes
+    payload: IO[bytes]
+
+    def close(self) -> None:
+        self.payload.close()

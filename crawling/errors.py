@@ -38,3 +38,7 @@ class WrongState(CrawlError):
 
 class NoPool(CrawlError):
     """There is no pool of resources yet; run `make run` or `python manage.py set_up` first."""
+
+
+class ArchiveTrouble(CrawlError):
+    """The archive cannot be written or read."""

@@ -24,7 +24,7 @@ MAX_FILE_BYTES = MIB
 FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes"}
 #: limits that the order has in another unit, with a number that they may be
 EXAMPLES = {"max_megabytes": "500", "max_minutes": "90"}
-AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size")
+AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size", "archive")
 CLAIM = "claim_"
 SCOPES = (
     (Reach.HOST, "the hosts of these addresses"),
@@ -35,6 +35,9 @@ ORDERS = (
     (Order.BREADTH_FIRST, "Breadth first: near the start before far from it"),
     (Order.DEPTH_FIRST, "Depth first: the links of the page just read before all others"),
 )
+
+
+ARCHIVE = (("true", "Keep every answer as it came"), ("false", "Keep only what is found"))
 
 
 def _number(label: str, help_text: str, *, initial: str = "", mode: str = "numeric") -> forms.CharField:
@@ -82,6 +85,12 @@ class CrawlForm(forms.Form):
     )
     processes = _number("Parallel workers", "They share the hosts out among them; more than one gains nothing on one host.", initial="1")
     preset = forms.ChoiceField(label="Claim by", initial="normal", widget=forms.RadioSelect)
+    archive = forms.ChoiceField(
+        label="Archive",
+        required=False,
+        choices=ARCHIVE,
+        help_text="In WARC files, which other tools read, too; pages can be viewed as they were.",
+    )
     batch_size = _number("URLs a host hands out at a time", "1 keeps the order of visits exact; more is faster.", initial="100")
 
     def __init__(self, *args: Any, capacity: Mapping[str, int], **kwargs: Any) -> None:
@@ -194,6 +203,8 @@ def _scaled(text: str, by: int) -> str | int:
 
 
 def _plain(number: float) -> str:
+    if isinstance(number, bool):
+        return str(number).lower()
     return str(int(number)) if float(number).is_integer() else repr(number)
 
 

@@ -25,4 +25,7 @@ def default_classes(workers: int) -> list[NewClass]:
             psutil.virtual_memory().total // MIB // 8,
         ),
         NewClass("dns_slots", "look-ups", "Name look-ups under way; a shift asks so many at a time.", 16 * cores),
+        NewClass(
+            "archive_writers", "files", "Archive files open for writing; a shift opens one with its first document.", max(2 * workers, 4)
+        ),
     ]

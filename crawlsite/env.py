@@ -44,6 +44,8 @@ class Environment:
     bank_lease_seconds: float
     bank_pickup_seconds: float
     crawl_slice_seconds: float
+    archive_dir: Path
+    archive_file_bytes: int
     log_level: str
     log_format: str
 
@@ -98,6 +100,8 @@ def _read(env: Env) -> Environment:
         bank_lease_seconds=env.float("BANK_LEASE_SECONDS", 60.0, validate=positive),
         bank_pickup_seconds=env.float("BANK_PICKUP_SECONDS", 120.0, validate=positive),
         crawl_slice_seconds=env.float("CRAWL_SLICE_SECONDS", 60.0, validate=positive),
+        archive_dir=Path(env.str("ARCHIVE_DIR", str(state_dir / "archive"))).expanduser().resolve(),
+        archive_file_bytes=env.int("ARCHIVE_FILE_BYTES", 10**9, validate=positive),
         log_level=env.str("LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])),
         log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
     )

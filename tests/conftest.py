@@ -37,6 +37,12 @@ def static_files_as_they_lie() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def archive_of_its_own(settings, tmp_path_factory):
+    """Each test has an archive directory of its own: runs are numbered anew in every test database."""
+    settings.ARCHIVE_DIR = tmp_path_factory.mktemp("archive")
+
+
 @pytest.fixture
 def make_site():
     """Return a function that serves pages on loopback: `make_site({"/": "hello"}, address="127.0.0.2")`."""

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import django_rq
 import psutil
+from django.conf import settings as project
 from django.db import connection
 
 from crawling.keeper.messages import QUEUE
@@ -49,7 +50,7 @@ class Stack:
 @contextmanager
 def running_stack(tmp_path: Path, **settings: str) -> Iterator[Stack]:
     """Yield a stack in which nothing runs yet; whatever was started is stopped at the end."""
-    env = {**os.environ, "DATABASE_URL": test_database_url(), "LOG_LEVEL": "INFO", **settings}
+    env = {**os.environ, "DATABASE_URL": test_database_url(), "LOG_LEVEL": "INFO", "ARCHIVE_DIR": str(project.ARCHIVE_DIR), **settings}
     stack = Stack(tmp_path / "stack.log", env)
     forget_jobs()
     try:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from tempfile import SpooledTemporaryFile
-from typing import IO
+from typing import IO, Any
 
 import requests
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
@@ -103,7 +103,8 @@ def _fetch(
             if len(body) > max_bytes:
                 status = FetchStatus.TOO_BIG
                 return Fetched(status, response.headers, body, seconds, status.sentence, response.status_code)
-            exchange = None if payload is None else Exchange(response.raw.sent_bytes, response.raw.head_bytes, payload)
+            raw: Any = response.raw
+            exchange = None if payload is None else Exchange(raw.sent_bytes, raw.head_bytes, payload)
             return Fetched(response.status_code, response.headers, body, seconds, "", response.status_code, exchange=exchange)
     except requests.exceptions.SSLError as trouble:
         status, error = FetchStatus.TLS_FAILED, str(trouble)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from crawling.frontier.chronicle import Chronicle
 from crawling.frontier.counting import count_outcomes
 from crawling.frontier.locking import locked_run
+from crawling.frontier.parcels import Parcel
 from crawling.frontier.sowing import Candidate, sow
 from crawling.models import Page, Shift, UrlState
 from crawling.rules.statuses import FetchStatus
@@ -50,6 +51,12 @@ FROM counted WHERE q.id = counted.queue_id
 """
 
 
+COMMIT_LENGTHS = """
+UPDATE crawling_archivefile f SET committed_length = greatest(f.committed_length, written.length)
+FROM unnest(%s::bigint[], %s::bigint[]) AS written(id, length) WHERE f.id = written.id
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a server answered; becomes the page's row."""
@@ -77,6 +84,7 @@ class Outcome:
     retry_seconds: float | None = None
     answer: Answer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
+    parcel: Parcel | None = None
 
 
 class Settled(NamedTuple):
@@ -86,10 +94,17 @@ class Settled(NamedTuple):
     url: str
 
 
-def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], chronicle: Chronicle | None = None) -> Collection[int]:
+def record(
+    shift: Shift,
+    outcomes: Sequence[Outcome],
+    *,
+    numbers: Sequence[int],
+    chronicle: Chronicle | None = None,
+    lengths: Mapping[int, int] | None = None,
+) -> Collection[int]:
     """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all.
 
-    chronicle: the shift's, which remembers what it has told of already.
+    chronicle: the shift's, which remembers what it has told of already. lengths: of the archive's files with these pages, by id.
     """
     if not outcomes:
         return ()
@@ -101,6 +116,8 @@ def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int],
         requeued = [outcome.url_id for outcome in kept if outcome.state == UrlState.QUEUED]
         if requeued:
             cursor.execute(COUNT_REQUEUED, [requeued])
+        if lengths:
+            cursor.execute(COMMIT_LENGTHS, [list(lengths.keys()), list(lengths.values())])
         Page.objects.bulk_create([_page(run.pk, outcome) for outcome in kept if outcome.answer])
         discovered = sow(run, [link for outcome in kept for link in outcome.links], numbers=numbers)
         failed = count_outcomes(cursor, shift, kept, {url: row.queue_id for url, row in settled.items()}, discovered)
@@ -108,14 +125,16 @@ def record(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int],
     return settled.keys()
 
 
-def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], chronicle: Chronicle) -> None:
+def record_all(
+    shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], chronicle: Chronicle, lengths: Mapping[int, int]
+) -> None:
     """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on."""
     try:
-        record(shift, outcomes, numbers=numbers, chronicle=chronicle)
+        record(shift, outcomes, numbers=numbers, chronicle=chronicle, lengths=lengths)
     except DataError:
         for outcome in outcomes:
             try:
-                record(shift, [outcome], numbers=numbers, chronicle=chronicle)
+                record(shift, [outcome], numbers=numbers, chronicle=chronicle, lengths=lengths)
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
                 fault = Outcome(outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}")
@@ -145,6 +164,7 @@ def _text(value: str) -> str:
 def _page(run_id: int, outcome: Outcome) -> Page:
     answer = outcome.answer
     assert answer is not None
+    place = outcome.parcel.place if outcome.parcel else None
     return Page(
         url_id=outcome.url_id,
         run_id=run_id,
@@ -158,6 +178,11 @@ def _page(run_id: int, outcome: Outcome) -> Page:
         address=answer.address,
         fetch_seconds=answer.fetch_seconds,
         fetched_at=answer.fetched_at,
+        archive_file_id=place.file_id if place else None,
+        archive_offset=place.offset if place else None,
+        archive_length=place.length if place else None,
+        payload_sha256=place.payload_sha256 if place else None,
+        is_revisit=place is not None and place.is_revisit,
     )
 
 

@@ -1,6 +1,7 @@
 """The rows of crawling, by what they are about."""
 
 from crawling.models.access import AllowedNetwork, Identity
+from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
@@ -9,6 +10,7 @@ from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialReques
 
 __all__ = [
     "AllowedNetwork",
+    "ArchiveFile",
     "CrawlJob",
     "Host",
     "HostQueue",

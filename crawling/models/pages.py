@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
 from crawling.models.jobs import Run
 
@@ -23,9 +24,19 @@ class Page(models.Model):
     address = models.GenericIPAddressField(help_text="the address that answered")
     fetch_seconds = models.FloatField()
     fetched_at = models.DateTimeField()
+    archive_file = models.ForeignKey(ArchiveFile, models.PROTECT, null=True, related_name="pages", db_index=False)
+    archive_offset = models.BigIntegerField(null=True, help_text="where its response or revisit record begins in that file")
+    archive_length = models.BigIntegerField(null=True, help_text="bytes of that record in the file, compressed")
+    payload_sha256 = models.BinaryField(null=True, max_length=32, help_text="of the payload as it was encoded")
+    is_revisit = models.BooleanField(db_default=False, help_text="the payload is in another record")
 
     class Meta:
-        indexes = [models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time")]
+        indexes = [
+            models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"),
+            models.Index(
+                fields=["run", "fingerprint"], condition=models.Q(is_revisit=False, archive_file__isnull=False), name="archived_payloads"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.status} {self.final_url}"

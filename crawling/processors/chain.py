@@ -31,6 +31,12 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
         refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
-    fetched = kit.get(address, dial)
+    fetched = kit.get(address, dial, keep=kit.archives)
     visit.free_at = time.monotonic() + visit.delay
-    return conclude(claimed, address, dial, fetched, kit)
+    outcome = None
+    try:
+        outcome = conclude(claimed, address, dial, fetched, kit)
+        return outcome
+    finally:
+        if fetched.exchange and not (outcome and outcome.parcel):
+            fetched.exchange.close()

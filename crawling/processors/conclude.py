@@ -8,6 +8,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
+from crawling.frontier.parcels import Parcel
 from crawling.frontier.recording import Answer, Outcome
 from crawling.frontier.sowing import Candidate
 from crawling.models import UrlState
@@ -33,11 +34,16 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     target = _redirect_target(address, fetched)
     document = _read(address, fetched)
     answer = _answer(address, dialled, fetched, document, target)
+    parcel = _parcel(claimed, fetched)
     if target and claimed.redirects >= MOST_REDIRECTS:
         too_many = FetchStatus.TOO_MANY_REDIRECTS
-        return Outcome(claimed.id, UrlState.FAILED, too_many, too_many.sentence, answer=answer)
+        return Outcome(claimed.id, UrlState.FAILED, too_many, too_many.sentence, answer=answer, parcel=parcel)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
-    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=_links(claimed, document, target, kit))
+    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=_links(claimed, document, target, kit), parcel=parcel)
+
+
+def _parcel(claimed: ClaimedUrl, fetched: Fetched) -> Parcel | None:
+    return Parcel(claimed.url, claimed.depth, claimed.attempts, fetched.exchange) if fetched.exchange else None
 
 
 def _redirect_target(address: Address, fetched: Fetched) -> Address | None:

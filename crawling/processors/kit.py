@@ -23,6 +23,7 @@ WRAPPING_BYTES = 1024 * 1024
 class Kit:
     """Set once by the shift, but for `scope` and `delay_seconds`, which it renews while toes work.
 
+    archives: documents' exchanges are kept.
     keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
     """
 
@@ -36,6 +37,7 @@ class Kit:
     forbidden: frozenset[tuple[str, int]]
     keep_robots: Callable[[str, int, bytes], None]
     answer_seconds: float = 60.0
+    archives: bool = False
     seen: Seen = field(default_factory=Seen)
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
@@ -45,7 +47,7 @@ class Kit:
             answer_seconds=self.answer_seconds, answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES
         )
 
-    def get(self, address: Address, dial: str, max_bytes: int | None = None) -> Fetched:
+    def get(self, address: Address, dial: str, max_bytes: int | None = None, *, keep: bool = False) -> Fetched:
         """Fetch from a vetted address, within the shift's bandwidth."""
         headers = {"User-Agent": self.user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive"}
         return fetch(
@@ -55,6 +57,7 @@ class Kit:
             headers=headers,
             max_bytes=max_bytes or self.max_document_bytes,
             received=self._received,
+            keep=keep,
         )
 
     def pause(self, seconds: float) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 #: what a crawl claims (Max) unless its order says otherwise; never more than the pool has
-USUAL_CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8}
-#: of these a shift begins with one unit and grows; of all others it needs the whole claim from the start
+USUAL_CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8, "archive_writers": 1}
+#: of these a shift begins with one unit and grows; of all others but STAGED it needs the whole claim from the start
 GROWING = frozenset({"fetch_slots", "dns_slots"})
+#: what a shift asks for once it has a document that needs it
+STAGED = frozenset({"archive_writers"})
 #: without one of each there is no shift
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
 #: what an operator may choose from instead of numbers: units by class; None: half of the pool
 PRESETS: dict[str, dict[str, int | None]] = {
-    "gentle": {"worker": 1, "fetch_slots": 2, "bandwidth": 2_048, "memory": 16, "dns_slots": 2},
+    "gentle": {"worker": 1, "fetch_slots": 2, "bandwidth": 2_048, "memory": 16, "dns_slots": 2, "archive_writers": 1},
     "normal": {**USUAL_CLAIM},
-    "fast": {"worker": 1, "fetch_slots": None, "bandwidth": None, "memory": None, "dns_slots": None},
+    "fast": {"worker": 1, "fetch_slots": None, "bandwidth": None, "memory": None, "dns_slots": None, "archive_writers": 1},
 }
 
 
@@ -55,4 +57,4 @@ def _mistake(key: str, units: int, capacity: Mapping[str, int]) -> str:
 
 def start_amounts(claim: Mapping[str, int]) -> dict[str, int]:
     """What a shift of this claim asks for at once, all or nothing."""
-    return {key: min(1, units) if key in GROWING else units for key, units in claim.items() if units}
+    return {key: min(1, units) if key in GROWING else units for key, units in claim.items() if units and key not in STAGED}

@@ -41,6 +41,7 @@ class CrawlOrder(BaseModel):
 
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
     batch_size: URLs a host hands out between two looks at the frontier; 1 keeps the order of visits exact, more is faster.
+    archive: whether every answer is kept as it came, in WARC files.
     claim: Max, units by resource class; classes that are left out take the pool's usual share.
     processes: crawl processes that share the hosts; on one host a second one gains nothing.
     """
@@ -58,6 +59,7 @@ class CrawlOrder(BaseModel):
     delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False), NUMBER] = 1.0
     processes: Annotated[int, Field(ge=1, le=64), NUMBER] = 1
     batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE), NUMBER] = 100
+    archive: bool = True
     claim: dict[str, Units] = Field(default_factory=dict)
 
     @field_validator("name")
@@ -103,6 +105,8 @@ SENTENCES = {
     "string_pattern_mismatch": "must be one line without control characters",
     "list_type": "must be a list",
     "dict_type": "must be a table of class and units",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
     "enum": "must be {expected}",
     "value_error": "{error}",
 }

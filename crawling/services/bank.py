@@ -155,7 +155,9 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
 
 
 def paused_sentence(run: Run) -> str:
-    """Say what has become of a paused run's holdings."""
+    """Say why it is paused, if no operator did it, or what has become of its holdings."""
+    if run.trouble:
+        return run.trouble
     if until := Process.objects.filter(run_process__run=run).aggregate(latest=Max("kept_until"))["latest"]:
         return f"Paused by an operator; what it held is reserved until {until:%Y-%m-%d %H:%M} UTC."
     if Process.objects.filter(run_process__run=run, holding=True).exists():

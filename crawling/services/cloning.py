@@ -27,6 +27,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "delay_seconds": crawl.delay_seconds,
         "processes": crawl.processes,
         "batch_size": crawl.batch_size,
+        "archive": crawl.archive,
         "claim": dict(crawl.claim),
     }
 

@@ -21,7 +21,7 @@ from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import BadUrl, read_address
-from crawling.rules.claims import complete_claim
+from crawling.rules.claims import STAGED, complete_claim
 from crawling.rules.orders import CrawlOrder, read_claim, read_order
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
@@ -33,6 +33,8 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
     order, errors = read_order(fields)
     claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool()))
     errors |= claim_errors
+    if order:
+        errors |= writer_errors(order, claim)
     if "name" not in errors and is_taken(str(fields["name"])):
         errors = name_is_taken(str(fields["name"])) | errors
     if order:
@@ -53,6 +55,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
                 delay_seconds=order.delay_seconds,
                 processes=order.processes,
                 batch_size=order.batch_size,
+                archive=order.archive,
                 claim=claim,
                 created_by=by,
                 idempotency_key=idempotency_key,
@@ -64,6 +67,15 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
         if "crawling_crawljob_name" not in str(error):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
+
+
+def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
+    """An archive needs its writer; without one the crawl claims none, unless its order does, so that the bank counts on none."""
+    if not order.archive:
+        claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
+        return {}
+    missing = [key for key in STAGED & claim.keys() if claim[key] < 1]
+    return {f"claim.{key}": "must be 1 or more: answers are archived; or say that they are not to be" for key in missing}
 
 
 def is_taken(name: str) -> bool:

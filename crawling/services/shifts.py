@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from crawling.archive.files import seal_all
 from crawling.frontier.blaming import blame
 from crawling.frontier.claiming import free_hosts
 from crawling.frontier.limits import limit_reached
@@ -87,6 +88,7 @@ def settle_run(run_id: int) -> Run:
             _settle(run)
     if run.state in ENDED_STATES:
         leave_bank(run)
+        seal_all(run.pk)
     return run
 
 

@@ -75,6 +75,6 @@ def _move(crawl: CrawlJob, to: RunState, reason: str, by: User | None, keep_seco
         write(run.pk, f"{DONE[to].capitalize()} by {by or 'the command line'}.")
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
             to, reason = RunState.RUNNING, "Fetching."  # it was about to pause, and its shift may not even have noticed
-        run.state, run.reason, run.keep_seconds = to, reason, keep_seconds
-        run.save(update_fields=["state", "reason", "keep_seconds"])
+        run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
+        run.save(update_fields=["state", "reason", "keep_seconds", "trouble"])
     return run

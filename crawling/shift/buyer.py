@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID, uuid4
 
 from allocation.models import Request, RequestKind, RequestState
 from allocation.selectors import holdings_of, outcome_of
-from allocation.services import release_resources, request_resources
+from allocation.services import cancel_request, release_resources, request_resources
 from crawling.models import Shift
 from crawling.rules.claims import GROWING
 
@@ -20,6 +21,7 @@ class Buyer:
         assert shift.process.bank_process_id is not None
         self._process = shift.process.bank_process_id
         self._waiting: UUID | None = None
+        self._stage: UUID | None = None
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
@@ -28,7 +30,7 @@ class Buyer:
 
     def grow(self, wanted: int) -> None:
         """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank."""
-        if self._waiting or wanted <= 0:
+        if self._waiting or self._stage or wanted <= 0:
             return
         amounts = {key: min(wanted, self._claim.get(key, 0) - self.held.get(key, 0)) for key in GROWING}
         amounts = {key: units for key, units in amounts.items() if units > 0}
@@ -50,6 +52,33 @@ class Buyer:
             if outcome is None or outcome.state != RequestState.WAITING:
                 self._waiting = None
                 self.held = self._read()
+
+    def ask_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
+        """Ask for what a document in hand needs, holding all else; whether it was granted at once. Otherwise it waits in the bank."""
+        self._stage = uuid4()
+        outcome = request_resources(
+            process=self._process,
+            amounts=amounts,
+            request_id=self._stage,
+            kind=RequestKind.STAGE,
+            epoch=self._shift.epoch,
+            deadline_seconds=deadline_seconds,
+        )
+        return self._noticed(outcome.state)
+
+    def stage_granted(self, *, give_up: bool) -> bool:
+        """Whether the stage that was asked for is granted; `give_up` withdraws it if it isn't."""
+        assert self._stage is not None
+        outcome = cancel_request(request_id=self._stage) if give_up else outcome_of(self._stage)
+        return outcome is not None and self._noticed(outcome.state)
+
+    def _noticed(self, state: str) -> bool:
+        """What has become of the stage; it took the place of a growth that waited."""
+        if state != RequestState.WAITING:
+            self._stage = None
+            self.look()
+            self.held = self._read()
+        return state == RequestState.GRANTED
 
     def others_wait(self) -> bool:
         """Whether some other process waits for units in this pool."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from queue import SimpleQueue
 
 from django.db import connections
 
-from crawling.frontier.recording import Outcome
+from crawling.frontier.parcels import Parcel
+from crawling.frontier.recording import Answer, Outcome
 from crawling.models import UrlState
 from crawling.processors.chain import step
 from crawling.processors.kit import Kit
@@ -23,9 +25,10 @@ logger = logging.getLogger(__name__)
 class ToePool:
     """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's `setSize`)."""
 
-    def __init__(self, bench: Workbench, kit: Kit) -> None:
+    def __init__(self, bench: Workbench, kit: Kit, archive: Callable[[Parcel, Answer], None]) -> None:
         self._bench = bench
         self._kit = kit
+        self._archive = archive
         self._threads: dict[int, threading.Thread] = {}
         self._size = 0
         self.outcomes: SimpleQueue[Outcome] = SimpleQueue()
@@ -59,6 +62,8 @@ class ToePool:
                 claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"{type(error).__name__}: {error}"[:500].replace("\0", "")
             )
         if outcome:
+            if outcome.parcel and outcome.answer:
+                self._archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
             self.outcomes.put(outcome)  # before the visit goes back: who sees it drained finds all its outcomes here
         self._bench.give_back(visit)
 

@@ -22,7 +22,9 @@ from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.scope import Reach, Scope
+from crawling.services.pausing import pause_by_itself
 from crawling.services.shifts import LONGEST_SLICES, end_shift
+from crawling.shift.archiving import Archiving, paused_by
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
 from crawling.shift.toes import ToePool
@@ -48,8 +50,9 @@ class ShiftWork:
         self._numbers = range(shift.process.run.crawl.processes)
         self._robots_found: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._kit = make_kit(shift, buyer.held, lambda *found: self._robots_found.put(found))
+        self._archive = Archiving(shift, buyer, user_agent=self._kit.user_agent)
         self._bench = Workbench()
-        self._toes = ToePool(self._bench, self._kit)
+        self._toes = ToePool(self._bench, self._kit, self._archive.put)
         self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"])
         self._chronicle = Chronicle()
         self._outcomes: list[Outcome] = []
@@ -91,14 +94,21 @@ class ShiftWork:
 
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""
+        if not self._archive.is_ready():
+            time.sleep(WAIT_SECONDS)
+            return False
         waited = time.monotonic() - self._oldest
         if len(self._outcomes) >= WRITE_AT or waited > WRITE_AFTER_SECONDS or self._bench.is_idle():
             self._write()
         return not self._outcomes
 
-    def _write(self) -> None:
+    def _write(self, *, is_ending: bool = False) -> None:
         outcomes, self._outcomes = self._outcomes, []
-        record_all(self._shift, outcomes, numbers=self._numbers, chronicle=self._chronicle)
+        outcomes, lengths = self._archive.settle(outcomes, is_ending=is_ending)
+        if self._archive.trouble:
+            pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
+            self.stop("the archive cannot be written")
+        record_all(self._shift, outcomes, numbers=self._numbers, chronicle=self._chronicle, lengths=lengths)
         robots = []
         while not self._robots_found.empty():
             robots.append(self._robots_found.get())
@@ -140,10 +150,12 @@ class ShiftWork:
         """Let fetches under way come to an end, write them down, and give back everything else."""
         self._kit.ending.set()
         self._bench.close()
+        self._archive.end()
         all_ended = self._toes.join(JOIN_SECONDS)
         while not self._toes.outcomes.empty():
             self._outcomes.append(self._toes.outcomes.get())
-        self._write()
+        self._write(is_ending=True)
+        self._archive.close()
         self._hosts.close(still_fetching=not all_ended)
         end_shift(self._shift, self._ending or "it failed")
 
@@ -165,4 +177,5 @@ def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, 
         allowed=allowed_networks(),
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,
+        archives=run.crawl.archive,
     )

@@ -21,6 +21,7 @@ CLASSES = [
     NewClass("bandwidth", "KiB/s", "Bandwidth", 100_000),
     NewClass("memory", "MiB", "Documents in hand", 512),
     NewClass("dns_slots", "look-up", "Look-ups in flight", 64),
+    NewClass("archive_writers", "file", "Archive files open", 8),
 ]
 
 

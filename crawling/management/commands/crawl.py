@@ -47,6 +47,7 @@ class Command(BaseCommand):
         parser.add_argument("--delay", dest="delay_seconds", help="seconds between two fetches from a host (default: 1)")
         parser.add_argument("--processes", help="crawl processes that share the hosts (default: 1)")
         parser.add_argument("--batch-size", help="URLs a host hands out at a time; 1 keeps the order exact (default: 100)")
+        parser.add_argument("--no-archive", dest="archive", action="store_false", default=None, help="keep no WARC files of the answers")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
@@ -121,6 +122,7 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
         "delay_seconds",
         "processes",
         "batch_size",
+        "archive",
     ):
         if options[name] is not None:
             fields[name] = options[name]

@@ -1,0 +1,172 @@
+"""Archive files on this machine, in step with the database.
+
+Records are appended and synced first; then the rows that point at them are committed together with the file's length. So after a crash
+a file may be longer than its row says, never shorter: the next opening cuts off what nothing points at.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from django.db.models.functions import Now
+
+from crawling.errors import ArchiveTrouble
+from crawling.frontier.locking import locked_run
+from crawling.models import ArchiveFile
+from crawling.models.archive import archive_folder
+
+
+def this_machine() -> str:
+    """This machine's name, as file names can have it."""
+    return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:64]
+
+
+class Slot:
+    """One slot of a run on this machine: only its holder writes its files. The kernel frees it when the holder dies."""
+
+    def __init__(self, run_id: int, machine: str) -> None:
+        self.run_id, self.machine = run_id, machine
+        folder = archive_folder(f"run{run_id}")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.number, self._lock = _first_free(folder, machine)
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+
+def _first_free(folder: Path, machine: str) -> tuple[int, int]:
+    for number in count():
+        lock = os.open(folder / f"{machine}-{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        if _is_locked(lock):
+            return number, lock
+        os.close(lock)
+    raise AssertionError("numbers do not end")
+
+
+def _is_locked(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class OpenFile:
+    """A file to append records to. Its row stands in the database before it is made, so that no file is ever nobody's."""
+
+    def __init__(self, row: ArchiveFile) -> None:
+        self.row = row
+        self._file = os.open(row.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        try:
+            if os.fstat(self._file).st_size < row.committed_length:
+                raise ArchiveTrouble(f"{row.path} is shorter than when it was written; put it back as it was, or delete the run")
+            os.ftruncate(self._file, row.committed_length)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self.length = row.committed_length
+
+    def append(self, pieces: Iterable[bytes]) -> int:
+        """Write one record; returns how long it is."""
+        begin = self.length
+        for piece in pieces:
+            while piece:
+                written = os.pwrite(self._file, piece, self.length)
+                self.length += written
+                piece = piece[written:]
+        return self.length - begin
+
+    def sync(self) -> None:
+        """Return once everything that was appended is on the disk."""
+        os.fdatasync(self._file)
+
+    def cut(self, length: int) -> None:
+        """Leave only the first so many bytes."""
+        os.ftruncate(self._file, length)
+        self.length = length
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def open_last(slot: Slot) -> OpenFile:
+    """Go on with the slot's last file that is not full, cut to what is committed; begin one if there is none.
+
+    The run's lock is waited for: the last batch of a shift that was killed may just be committed by the server.
+    """
+    with locked_run(slot.run_id):
+        rows = list(ArchiveFile.objects.filter(run=slot.run_id, machine=slot.machine, slot=slot.number, sealed_at=None).order_by("pk"))
+    for row in rows[:-1]:
+        seal(row)
+    return OpenFile(rows[-1]) if rows else open_next(slot)
+
+
+def open_next(slot: Slot) -> OpenFile:
+    """Begin a file in the slot."""
+    number = ArchiveFile.objects.filter(run=slot.run_id, machine=slot.machine, slot=slot.number).count()
+    name = f"run{slot.run_id}-{slot.machine}-{slot.number}-{number:05}.warc.gz"
+    file = OpenFile(ArchiveFile.objects.create(run_id=slot.run_id, name=name, machine=slot.machine, slot=slot.number))
+    folder = os.open(file.row.path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # that there is a file must outlast a loss of power, too
+    finally:
+        os.close(folder)
+    return file
+
+
+def seal(row: ArchiveFile) -> None:
+    """Close a file's books: cut off what is not committed, on the machine that has it. The caller holds its slot."""
+    if row.path.exists():
+        if not row.committed_length:
+            row.path.unlink()
+        elif row.path.stat().st_size > row.committed_length:
+            os.truncate(row.path, row.committed_length)
+    ArchiveFile.objects.filter(pk=row.pk, committed_length=row.committed_length).update(sealed_at=Now())
+
+
+def seal_all(run_id: int) -> None:
+    """Close the books of a run that has ended, as far as its files are here and nobody writes them."""
+    rows = ArchiveFile.objects.filter(run=run_id, sealed_at=None).order_by("machine", "slot", "pk")
+    for machine, number in dict.fromkeys(rows.values_list("machine", "slot")):
+        with _held(run_id, machine, number) as is_held:
+            if is_held:
+                for row in rows.filter(machine=machine, slot=number):
+                    seal(row)
+
+
+@contextmanager
+def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
+    """Whether the slot's files are on this machine, and nobody else has the slot until the block ends."""
+    path = archive_folder(f"run{run_id}") / f"{machine}-{number}.lock"
+    if not path.exists():
+        yield False
+        return
+    lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        yield _is_locked(lock)
+    finally:
+        os.close(lock)
+
+
+def remove_abandoned() -> int:
+    """Remove the files of deleted runs that are on this machine, then their rows; returns how many. Safe to repeat."""
+    removed = 0
+    for row in ArchiveFile.objects.filter(run=None):
+        folder = row.path.parent
+        if not folder.exists() and row.machine != this_machine():
+            continue  # it is on another
+        row.path.unlink(missing_ok=True)
+        row.delete()
+        removed += 1
+        if folder.exists() and not any(folder.glob("*.warc.gz")):
+            for lock in folder.glob("*.lock"):
+                lock.unlink(missing_ok=True)
+            folder.rmdir()
+    return removed

@@ -1,0 +1,154 @@
+"""Read the archive: one page's record by its place, or all records of a file. Only what is committed is ever looked at."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, Page
+from crawling.rules.addresses import read_address
+from crawling.rules.surt import surt
+
+#: no more of a document than this is unpacked to be looked at
+MOST_SHOWN = 16 * 1024 * 1024
+PIECE_BYTES = 256 * 1024
+
+
+class Committed:
+    """The committed bytes of a file, as a file."""
+
+    def __init__(self, file: BinaryIO, length: int) -> None:
+        self._file, self._left = file, length
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True)
+class StoredRecord:
+    """A record as it was written. `head` and `payload` are those of the HTTP answer; a revisit has no payload."""
+
+    header: str
+    head: str
+    payload: bytes
+
+
+def packed_record(page: Page) -> bytes:
+    """The record's own gzip member. Raises ArchiveTrouble if its file is not on this machine."""
+    if page.archive_file is None or page.archive_offset is None or page.archive_length is None:
+        raise ArchiveTrouble("This page was not archived.")
+    with _opened(page.archive_file) as file:
+        file.seek(page.archive_offset)
+        return file.read(page.archive_length)
+
+
+def record_of(page: Page) -> StoredRecord:
+    """Unpack a page's record. Raises ArchiveTrouble."""
+    try:
+        raw = zlib.decompressobj(31).decompress(packed_record(page), MOST_SHOWN)
+    except zlib.error as error:
+        raise ArchiveTrouble(f"The record cannot be unpacked: {error}.") from error
+    header, _, block = raw.partition(b"\r\n\r\n")
+    head, line, payload = block.partition(_end_of_head(block))
+    length = int(header.rpartition(b"Content-Length: ")[2])
+    return StoredRecord(header.decode(errors="replace"), (head + line).decode("latin-1"), payload[: max(0, length - len(head + line))])
+
+
+def _end_of_head(block: bytes) -> bytes:
+    """The empty line with which the head ends; servers send it in either form."""
+    ends = [(found, end) for end in (b"\r\n\r\n", b"\n\n") if (found := block.find(end)) >= 0]
+    return min(ends)[1] if ends else b"\r\n\r\n"
+
+
+def original_of(page: Page) -> Page:
+    """The page in whose record the payload is: the page itself, or for a copy the first that the run has with the same payload."""
+    if not page.is_revisit:
+        return page
+    same = Page.objects.filter(run=page.run_id, fingerprint=page.fingerprint, is_revisit=False, archive_file__isnull=False)
+    return same.filter(payload_sha256=page.payload_sha256).select_related("archive_file").order_by("fetched_at").first() or page
+
+
+def index_lines(row: ArchiveFile) -> Iterator[str]:
+    """The file's lines of a CDXJ index, one for each response and revisit record, in the order of the file."""
+    for record, offset, length in records_of(row, check_digests=False):
+        if record.rec_type in ("response", "revisit"):
+            yield _line(record, {"length": str(length), "offset": str(offset), "filename": row.name})
+
+
+def _line(record: Any, place: dict[str, str]) -> str:
+    said, answer = record.rec_headers, record.http_headers
+    url, at = said.get_header("WARC-Target-URI"), said.get_header("WARC-Date")
+    stamp = "".join(sign for sign in at if sign.isdigit())[:14]
+    is_revisit = record.rec_type == "revisit"
+    facts = {
+        "url": url,
+        "mime": "warc/revisit" if is_revisit else (answer.get_header("Content-Type") or "unk").partition(";")[0].strip(),
+        "status": answer.get_statuscode(),
+        "digest": said.get_header("WARC-Payload-Digest"),
+        **place,
+    }
+    return f"{surt(read_address(url))} {stamp} {json.dumps({key: value for key, value in facts.items() if value is not None})}"
+
+
+def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:
+    """Each record with its offset and length. Raises ArchiveTrouble where the file is damaged."""
+    with _opened(row) as file:
+        records = ArchiveIterator(Committed(file, row.committed_length), check_digests="raise" if check_digests else False)
+        try:
+            for record in records:
+                offset = records.get_record_offset()
+                yield record, offset, records.get_record_length()
+        except ArchiveLoadFailed as error:
+            raise ArchiveTrouble(f"{row.name} is damaged: {error}") from error
+
+
+def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
+    """The committed bytes of a file, for a download. Raises ArchiveTrouble at once if it is not on this machine."""
+    file = _opened(row)
+    return _pieces(Committed(file, row.committed_length))
+
+
+def _pieces(file: Committed) -> Iterator[bytes]:
+    try:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+    finally:
+        file.close()
+
+
+def _opened(row: ArchiveFile) -> BinaryIO:
+    path: Path = row.path
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise ArchiveTrouble(f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror}).") from error
+
+
+def decoded(payload: bytes, coding: str) -> bytes:
+    """A payload as a browser would read it, so far as it is gzip or deflate and no more than may be shown."""
+    for name in reversed([part.strip().lower() for part in coding.split(",") if part.strip()]):
+        if name in ("gzip", "x-gzip", "deflate"):
+            payload = _inflated(payload, (31,) if name != "deflate" else (15, -15))
+    return payload
+
+
+def _inflated(payload: bytes, forms: tuple[int, ...]) -> bytes:
+    for form in forms:
+        try:
+            return zlib.decompressobj(form).decompress(payload, MOST_SHOWN)
+        except zlib.error:
+            continue
+    return payload

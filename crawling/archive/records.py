@@ -1,0 +1,163 @@
+"""WARC 1.1 records from the bytes of an exchange. Pure, but for reading the spooled payload.
+
+The blocks of requests and responses are the bytes themselves: no library that parses headers and writes them again is in between
+(docs/decisions/0013).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from base64 import b32encode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import IO, TypeAlias
+from uuid import UUID, uuid5
+
+#: more than level 4 costs more time than it saves room: 98 KB of HTML take 0.8 ms, and 3.4 ms at level 9
+GZIP_LEVEL = 4
+PIECE_BYTES = 256 * 1024
+IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
+Fields: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A payload, measured; `block_digest` is that of the head and the payload together."""
+
+    content: IO[bytes]
+    size: int
+    digest: str
+    block_digest: str
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What is said of an exchange in the headers of its records."""
+
+    url: str
+    began_at: datetime
+    seconds: float
+    address: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The record that a revisit refers to."""
+
+    record_id: str
+    url: str
+    began_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record's header and block; `tail` follows `start`."""
+
+    header: bytes
+    start: bytes = b""
+    tail: IO[bytes] | None = None
+
+
+def measure(head: bytes, content: IO[bytes]) -> Payload:
+    """Read a payload once for all its digests."""
+    block, payload, sha256, size = hashlib.sha1(head, usedforsecurity=False), hashlib.sha1(usedforsecurity=False), hashlib.sha256(), 0
+    content.seek(0)
+    while piece := content.read(PIECE_BYTES):
+        size += len(piece)
+        for digest in (block, payload, sha256):
+            digest.update(piece)
+    return Payload(content, size, _labelled(payload.digest()), _labelled(block.digest()), sha256.digest())
+
+
+def record_id(file: UUID, offset: int) -> str:
+    """The id of the record that begins there. It need not be kept anywhere, and no other committed record ever has it."""
+    return f"<urn:uuid:{uuid5(file, str(offset))}>"
+
+
+def began(fetched_at: datetime, seconds: float) -> datetime:
+    """When a fetch began, exactly as every record of it says."""
+    return fetched_at - timedelta(seconds=seconds)
+
+
+def warcinfo(identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]) -> Record:
+    fields: Fields = (("WARC-Filename", file_name),)
+    return _plain("warcinfo", identity, at, fields, "application/warc-fields", _fields(facts))
+
+
+def response(identity: str, capture: Capture, head: bytes, payload: Payload) -> Record:
+    fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
+    header = _header(
+        "response", identity, capture.began_at, fields, "application/http; msgtype=response", len(head) + payload.size, payload.block_digest
+    )
+    return Record(header, head, payload.content)
+
+
+def revisit(identity: str, capture: Capture, head: bytes, *, profile: str, digest: str | None, original: Original | None) -> Record:
+    """A payload that is in the archive already, or that the server says has not changed: the head alone, and where the payload is."""
+    fields = (*_of(capture), ("WARC-Profile", profile))
+    if digest:
+        fields += (("WARC-Payload-Digest", digest),)
+    if original:
+        fields += (
+            ("WARC-Refers-To", original.record_id),
+            ("WARC-Refers-To-Target-URI", original.url),
+            ("WARC-Refers-To-Date", _date(original.began_at)),
+        )
+    return _plain("revisit", identity, capture.began_at, fields, "application/http; msgtype=response", head)
+
+
+def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> Record:
+    fields = (*_of(capture), ("WARC-Concurrent-To", answer))
+    return _plain("request", identity, capture.began_at, fields, "application/http; msgtype=request", sent)
+
+
+def metadata(identity: str, capture: Capture, *, answer: str) -> Record:
+    """What the crawl knew of the fetch that the exchange does not say."""
+    fields = (("WARC-Target-URI", capture.url), ("WARC-Concurrent-To", answer))
+    facts = {"fetchTimeMs": str(round(1000 * capture.seconds)), "linksFromSeed": str(capture.depth)}
+    return _plain("metadata", identity, capture.began_at, fields, "application/warc-fields", _fields(facts))
+
+
+def packed(record: Record) -> Iterator[bytes]:
+    """The record as a gzip member of its own, so that it can be read from its offset."""
+    press = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)
+    yield press.compress(record.header + record.start)
+    if record.tail:
+        record.tail.seek(0)
+        while piece := record.tail.read(PIECE_BYTES):
+            yield press.compress(piece)
+    yield press.compress(b"\r\n\r\n") + press.flush()
+
+
+def _of(capture: Capture) -> Fields:
+    return (("WARC-Target-URI", capture.url), ("WARC-IP-Address", capture.address))
+
+
+def _plain(kind: str, identity: str, at: datetime, fields: Fields, content_type: str, block: bytes) -> Record:
+    digest = _labelled(hashlib.sha1(block, usedforsecurity=False).digest())
+    return Record(_header(kind, identity, at, fields, content_type, len(block), digest), block)
+
+
+def _header(kind: str, identity: str, at: datetime, fields: Fields, content_type: str, length: int, digest: str) -> bytes:
+    lines = ["WARC/1.1", f"WARC-Type: {kind}", f"WARC-Record-ID: {identity}", f"WARC-Date: {_date(at)}"]
+    lines += [f"{name}: {value}" for name, value in fields]
+    lines += [f"WARC-Block-Digest: {digest}", f"Content-Type: {content_type}", f"Content-Length: {length}", "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def _fields(facts: Mapping[str, str]) -> bytes:
+    return "".join(f"{name}: {value}\r\n" for name, value in facts.items()).encode()
+
+
+def _date(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _labelled(digest: bytes) -> str:
+    return f"sha1:{b32encode(digest).decode()}"

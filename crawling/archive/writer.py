@@ -1,0 +1,166 @@
+"""The archive's thread: it takes parcels from the toes, writes them down, and says when they are safe on the disk."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from queue import Full, Queue
+
+from django.db import connections
+
+from crawling.archive.writing import Volume
+from crawling.errors import ArchiveTrouble
+from crawling.frontier.parcels import Parcel
+from crawling.frontier.recording import Answer
+
+logger = logging.getLogger(__name__)
+
+#: parcels that wait in memory or in spools; a toe with one more waits
+MOST_WAITING = 200
+#: parcels are written in groups of so many, or when somebody waits for them
+GROUP = 32
+LOOK_SECONDS = 0.5
+
+
+class Mode(Enum):
+    """What is done with parcels."""
+
+    HOLD = "they wait: no archive file may be opened yet"
+    WRITE = "they are written"
+    DROP = "they are let go unwritten: their fetches count for nothing"
+
+
+@dataclass
+class _Sync:
+    """Everything put before it is to be safe. lengths: of the files, by their rows' ids."""
+
+    done: threading.Event = field(default_factory=threading.Event)
+    lengths: dict[int, int] = field(default_factory=dict)
+
+
+class ArchiveWriter:
+    """Writes in one thread, off the toes. `trouble` is the sentence for what keeps it from writing, after which it drops parcels."""
+
+    def __init__(self, open_volume: Callable[[], Volume]) -> None:
+        self._open_volume = open_volume
+        self._volume: Volume | None = None
+        self._queue: Queue[tuple[Parcel, Answer] | _Sync | None] = Queue(MOST_WAITING)
+        self._mode = Mode.HOLD
+        self._changed = threading.Condition()
+        self._has_parcel = False
+        self.trouble = ""
+        self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a parcel waits because no file may be opened."""
+        return self._mode is Mode.HOLD and self._has_parcel
+
+    def put(self, parcel: Parcel, answer: Answer) -> None:
+        """Hand in a parcel; waits while too many are there."""
+        self._has_parcel = True
+        self._put((parcel, answer))
+
+    def set_mode(self, mode: Mode) -> None:
+        with self._changed:
+            self._mode = mode
+            self._changed.notify_all()
+
+    def sync(self) -> dict[int, int]:
+        """Wait until all that was put is written and on the disk, or dropped; returns files' lengths to commit.
+
+        While HOLD, whatever is not to be held has been dropped before.
+        """
+        if self._mode is Mode.HOLD:
+            return {}
+        request = _Sync()
+        self._put(request)
+        while not request.done.wait(LOOK_SECONDS):
+            self._check()
+        self._check()
+        return request.lengths
+
+    def drop_waiting(self) -> None:
+        """Let go unwritten what waits while HOLD, and hold what comes after it."""
+        self._has_parcel = False
+        self.set_mode(Mode.DROP)
+        self.sync()
+        self.set_mode(Mode.HOLD)
+
+    def stop_holding(self) -> None:
+        """From here on let go unwritten what would have to wait."""
+        if self._mode is Mode.HOLD:
+            self.set_mode(Mode.DROP)
+
+    def close(self) -> None:
+        """End the thread, which lets its file and slot go; what was put since the last sync is dropped."""
+        self.set_mode(Mode.DROP)
+        if self._thread.is_alive():
+            self._put(None)
+        self._thread.join()
+
+    def _put(self, item: tuple[Parcel, Answer] | _Sync | None) -> None:
+        while True:
+            try:
+                self._queue.put(item, timeout=LOOK_SECONDS)
+            except Full:
+                self._check()
+            else:
+                return
+
+    def _check(self) -> None:
+        if not self._thread.is_alive():
+            raise RuntimeError("the thread that writes the archive has ended; the worker's log says why")
+
+    def _work(self) -> None:
+        try:
+            while self._turn():
+                pass
+        finally:
+            if self._volume:
+                self._volume.close()
+            connections.close_all()
+
+    def _turn(self) -> bool:
+        """Do what was put, up to a group or to somebody who waits for it; False at the end."""
+        group: list[tuple[Parcel, Answer]] = []
+        item = self._queue.get()
+        self._wait_while_held()
+        while isinstance(item, tuple):
+            group.append(item)
+            if len(group) == GROUP:
+                break
+            item = self._queue.get()
+        self._write(group)
+        if isinstance(item, _Sync):
+            self._safely(lambda: item.lengths.update(self._volume.sync() if self._volume else {}))
+            item.done.set()
+        return item is not None
+
+    def _wait_while_held(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._mode is not Mode.HOLD)
+
+    def _write(self, group: list[tuple[Parcel, Answer]]) -> None:
+        if group and self._mode is Mode.WRITE:
+            self._safely(lambda: self._keep(group))
+        for parcel, _ in group:
+            parcel.exchange.close()
+
+    def _keep(self, group: list[tuple[Parcel, Answer]]) -> None:
+        if self._volume is None:
+            self._volume = self._open_volume()
+        self._volume.keep(group)
+
+    def _safely(self, step: Callable[[], None]) -> None:
+        """A disk that is full or out of reach is told, and ends the writing; nothing of it was committed."""
+        try:
+            step()
+        except (OSError, ArchiveTrouble) as error:
+            logger.error("the archive cannot be written", extra={"error": str(error)})
+            self.trouble = self.trouble or (f"{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error))
+            self.set_mode(Mode.DROP)

@@ -1,0 +1,29 @@
+"""An answer on its way through the archive to its page's row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawling.rules.exchanges import Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the archive has it: the record's file, offset and length there; `is_revisit`: the payload is in another record."""
+
+    file_id: int
+    offset: int
+    length: int
+    payload_sha256: bytes
+    is_revisit: bool
+
+
+@dataclass(eq=False, slots=True)
+class Parcel:
+    """An exchange and what the archive wants to know besides. `place` is set once it is kept."""
+
+    url: str
+    depth: int
+    attempts: int
+    exchange: Exchange
+    place: Place | None = None

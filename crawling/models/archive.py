@@ -1,0 +1,42 @@
+"""Files of the archive. Written by `crawling.archive`, but for `committed_length`, which `crawling.frontier` writes with the pages."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from django.conf import settings
+from django.db import models
+
+from crawling.models.jobs import Run
+
+
+class ArchiveFile(models.Model):
+    """One WARC file. What is beyond `committed_length` was cut off by a crash: no page points there, and the next opening cuts it away.
+
+    It belongs to a slot of a machine, which one shift at a time has by a lock in the file system. Without a run it is to be removed.
+    """
+
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="archive_files")
+    name = models.CharField(max_length=200, unique=True, help_text="in a directory of its run's")
+    namespace = models.UUIDField(default=uuid.uuid4, help_text="with an offset it makes a record's id")
+    machine = models.CharField(max_length=64)
+    slot = models.PositiveSmallIntegerField()
+    committed_length = models.BigIntegerField(db_default=0)
+    opened_at = models.DateTimeField(auto_now_add=True)
+    sealed_at = models.DateTimeField(null=True, help_text="since then it is complete, and nothing is beyond the committed length")
+
+    class Meta:
+        indexes = [models.Index(fields=["run", "machine", "slot"], condition=models.Q(sealed_at=None), name="archive_files_open")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def path(self) -> Path:
+        return archive_folder(self.name.partition("-")[0]) / self.name
+
+
+def archive_folder(run: str) -> Path:
+    """Where the files of a run are on this machine; `run` as names of files begin."""
+    return Path(settings.ARCHIVE_DIR) / run

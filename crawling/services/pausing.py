@@ -1,0 +1,17 @@
+"""A pause that no operator asked for."""
+
+from __future__ import annotations
+
+from crawling.frontier.locking import locked_run
+from crawling.logbook import write
+from crawling.models import Level
+from crawling.models.jobs import WORKING_STATES, RunState
+
+
+def pause_by_itself(run_id: int, trouble: str) -> None:
+    """Let a run rest that cannot go on, and say why until it is resumed. Safe to repeat."""
+    with locked_run(run_id) as run:
+        if run.state in WORKING_STATES:
+            write(run_id, trouble, level=Level.ERROR)
+            run.state, run.reason, run.trouble, run.keep_seconds = RunState.PAUSING, trouble, trouble, None
+            run.save(update_fields=["state", "reason", "trouble", "keep_seconds"])

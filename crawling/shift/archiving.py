@@ -1,0 +1,122 @@
+"""A shift's archive: asks the bank for a writer once a document is in hand, and says what may be recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.conf import settings
+
+from crawling.archive.writer import ArchiveWriter, Mode
+from crawling.archive.writing import Volume
+from crawling.frontier.parcels import Parcel
+from crawling.frontier.recording import Answer, Outcome
+from crawling.models import Shift, UrlState
+from crawling.rules.claims import STAGED
+from crawling.rules.politeness import retry_after
+from crawling.rules.statuses import FetchStatus
+from crawling.shift.buyer import Buyer
+
+#: documents in hand wait so long for the bank to let an archive file be opened; then their URLs are told so, and tried again later
+DEADLINE_SECONDS = 30.0
+#: how often a wait is looked at
+LOOK_SECONDS = 0.2
+
+
+class Archiving:
+    """Used by the shift's own thread, but for `put`, which toes call.
+
+    From the first document to the end of the shift it holds one unit of `archive_writers`, if the pool has that class. The request
+    is a stage of the shift's, which holds everything else meanwhile: the bank sees to it that this can't deadlock, and the deadline
+    that it ends.
+    """
+
+    def __init__(self, shift: Shift, buyer: Buyer, *, user_agent: str, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+        crawl = shift.process.run.crawl
+        self._buyer, self._deadline_seconds = buyer, deadline_seconds
+        self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
+        facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": crawl.name, "http-header-user-agent": user_agent}
+        run_id, is_alone = shift.process.run_id, crawl.processes == 1
+        self._writer = ArchiveWriter(lambda: Volume(run_id, is_alone=is_alone, facts=facts)) if crawl.archive else None
+        self._looked_at = self._ask_until = 0.0
+
+    @property
+    def is_on(self) -> bool:
+        return self._writer is not None
+
+    @property
+    def trouble(self) -> str:
+        """What keeps it from writing, if anything does."""
+        return self._writer.trouble if self._writer else ""
+
+    def put(self, parcel: Parcel, answer: Answer) -> None:
+        """Take a document in; waits while too many are there."""
+        assert self._writer is not None
+        self._writer.put(parcel, answer)
+
+    def is_ready(self) -> bool:
+        """Whether outcomes can be settled now. If not, the bank has been asked for a writer, and there is a deadline."""
+        if self._writer is None or not self._writer.is_held:
+            return True
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return False
+        self._looked_at = now
+        if not self._wanted or self._ask(now):
+            self._writer.set_mode(Mode.WRITE)
+            return True
+        return False
+
+    def _ask(self, now: float) -> bool:
+        """Whether the writer is granted; a wait that takes too long is broken off."""
+        if not self._ask_until:
+            self._ask_until = now + self._deadline_seconds
+            return self._buyer.ask_stage(self._wanted, self._deadline_seconds)
+        if self._buyer.stage_granted(give_up=now > self._ask_until):
+            return True
+        if now > self._ask_until:
+            assert self._writer is not None
+            self._ask_until = 0.0
+            self._writer.drop_waiting()
+        return False
+
+    def settle(self, outcomes: Sequence[Outcome], *, is_ending: bool) -> tuple[list[Outcome], dict[int, int]]:
+        """Return the outcomes to record, whose documents are safe on the disk, and the lengths of files to commit with them.
+
+        A document that was dropped, because no writer came free in time, is a try that failed. One that can't be written, or that the
+        end of the shift cut off, is no try at all: its URL is left to be given back.
+        """
+        if self._writer is None or not any(outcome.parcel for outcome in outcomes):
+            return list(outcomes), {}
+        lengths = self._writer.sync()
+        if self.trouble:
+            return [outcome for outcome in outcomes if outcome.parcel is None], {}
+        kept = [outcome for outcome in outcomes if outcome.parcel is None or outcome.parcel.place]
+        dropped = [outcome for outcome in outcomes if outcome.parcel and not outcome.parcel.place]
+        return kept + ([] if is_ending else [_too_late(outcome) for outcome in dropped]), lengths
+
+    def end(self) -> None:
+        """Let no toe wait for the bank any longer: what is not written by now is dropped."""
+        if self._writer:
+            self._writer.stop_holding()
+
+    def close(self) -> None:
+        """Let files and slot go."""
+        if self._writer:
+            self._writer.close()
+
+
+def _too_late(outcome: Outcome) -> Outcome:
+    assert outcome.parcel is not None
+    status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.parcel.attempts)
+    state = UrlState.FAILED if retry is None else UrlState.QUEUED
+    return replace(outcome, state=state, status=status, error=status.sentence, retry_seconds=retry, answer=None, links=(), parcel=None)
+
+
+def paused_by(trouble: str) -> str:
+    """The sentence for a run that cannot write its archive."""
+    return (
+        f"Paused because the archive cannot be written ({trouble}). Nothing is lost: what was not written will be fetched again. "
+        f"See to {settings.ARCHIVE_DIR} on its worker's machine, then resume the crawl."
+    )

@@ -1,0 +1,101 @@
+"""What a crawl archives: all of it, as it came, where the pages' rows say (ISO 28500)."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import zlib
+
+from warcio.archiveiterator import ArchiveIterator
+
+from crawling.archive.reading import record_of
+from crawling.models import ArchiveFile, Page
+from tests.crawling.archive.judging import files_of, judge
+from tests.crawling.test_crawl_path import links
+
+HTML = {"Content-Type": "text/html"}
+
+
+def kinds(run):
+    """(type, URI) of the run's records, in their order."""
+    found = []
+    for file in files_of(run):
+        with file.path.open("rb") as stream:
+            found += [(record.rec_type, record.rec_headers.get_header("WARC-Target-URI")) for record in ArchiveIterator(stream)]
+    return found
+
+
+def test_every_answer_is_archived_with_its_request_and_what_was_known_of_it(make_site, crawl_to_the_end):
+    site = make_site({"/": links("/a")})
+
+    run = crawl_to_the_end(f"{site.url}/")
+
+    pages = judge(run)
+    assert [page.status for page in sorted(pages, key=lambda page: page.pk)] == [200, 404]
+    home, lost = f"{site.url}/", f"{site.url}/a"
+    assert kinds(run) == [("warcinfo", None), *((kind, url) for url in (home, lost) for kind in ("response", "request", "metadata"))]
+    record = record_of(Page.objects.select_related("archive_file").get(url__url=home))
+    assert record.head.startswith("HTTP/1.1 200 OK\r\nServer: ")
+    assert record.payload.decode() == links("/a")
+
+
+def test_documents_of_every_kind_come_back_as_they_were(make_site, crawl_to_the_end):
+    noise = random.Random(5).randbytes(3_000_000)
+    pages = {
+        "/gzip": (200, {**HTML, "Content-Encoding": "gzip"}, gzip.compress(b"hello" * 1000)),
+        "/deflated": (200, {**HTML, "Content-Encoding": "deflate"}, zlib.compress(b"hi" * 1000)),
+        "/brotli": (200, {**HTML, "Content-Encoding": "br"}, b"\x0b\x01\x80a\x03"),
+        "/empty": (200, HTML, b""),
+        "/big": (200, {"Content-Type": "application/octet-stream"}, noise),
+        "/moved": (302, {"Location": "/gzip"}, b"see there"),
+        "/odd": (200, {"Content-Type": "text/html", "X-Odd": "a\tb"}, "ü"),
+    }
+    site = make_site({"/": links(*pages), **pages})
+
+    found = judge(crawl_to_the_end(f"{site.url}/"))
+
+    assert len(found) == 8
+    assert record_of(next(page for page in found if page.url.url.endswith("/big"))).payload == noise
+    assert record_of(next(page for page in found if page.url.url.endswith("/brotli"))).payload == b"\x0b\x01\x80a\x03"
+
+
+def test_a_payload_that_is_there_already_is_not_stored_again(make_site, crawl_to_the_end):
+    site = make_site({"/": links("/a", "/b", "/c"), "/a": "the same", "/b": "the same", "/c": "another"})
+
+    run = crawl_to_the_end(f"{site.url}/", batch_size=1)
+
+    judge(run)
+    copies = list(Page.objects.filter(is_revisit=True).values_list("url__url", flat=True))
+    assert copies == [f"{site.url}/b"]
+    with files_of(run)[0].path.open("rb") as stream:
+        revisit = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit")
+    assert revisit.get_header("WARC-Refers-To-Target-URI") == f"{site.url}/a"
+    assert revisit.get_header("WARC-Profile").endswith("/identical-payload-digest")
+
+
+def test_a_file_that_is_full_is_followed_by_another(make_site, crawl_to_the_end, settings):
+    settings.ARCHIVE_FILE_BYTES = 20_000
+    noise = {f"/{n}": random.Random(n).randbytes(6_000) for n in range(12)}
+    site = make_site({"/": links(*noise), **{path: (200, {"Content-Type": "image/png"}, body) for path, body in noise.items()}})
+
+    run = crawl_to_the_end(f"{site.url}/", batch_size=2)
+
+    judge(run)
+    assert len(files_of(run)) >= 4
+    assert all(file.sealed_at for file in files_of(run))
+
+
+def test_an_order_without_an_archive_keeps_none(make_site, crawl_to_the_end, settings):
+    run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", archive=False)
+
+    assert Page.objects.get(run=run).archive_file is None
+    assert not ArchiveFile.objects.exists()
+    assert not list(settings.ARCHIVE_DIR.iterdir())
+
+
+def test_a_crawl_without_an_answer_opens_no_file(make_site, crawl_to_the_end):
+    site = make_site({"/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")})
+
+    crawl_to_the_end(f"{site.url}/")
+
+    assert not ArchiveFile.objects.exists()

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 
 from django.db import connections
 
@@ -20,8 +20,9 @@ logger = logging.getLogger(__name__)
 
 #: parcels that wait in memory or in spools; a toe with one more waits
 MOST_WAITING = 200
-#: parcels are written in groups of so many, or when somebody waits for them
+#: parcels are written in groups of so many, or when somebody waits for them, or no more come for a moment
 GROUP = 32
+MORE_SECONDS = 0.01
 LOOK_SECONDS = 0.5
 
 
@@ -128,13 +129,14 @@ class ArchiveWriter:
     def _turn(self) -> bool:
         """Do what was put, up to a group or to somebody who waits for it; False at the end."""
         group: list[tuple[Parcel, Answer]] = []
-        item = self._queue.get()
+        item: tuple[Parcel, Answer] | _Sync | None = self._queue.get()
         self._wait_while_held()
-        while isinstance(item, tuple):
-            group.append(item)
-            if len(group) == GROUP:
-                break
-            item = self._queue.get()
+        try:
+            while isinstance(item, tuple):
+                group.append(item)
+                item = self._queue.get(timeout=MORE_SECONDS if len(group) < GROUP else 0)
+        except Empty:
+            pass
         self._write(group)
         if isinstance(item, _Sync):
             self._safely(lambda: item.lengths.update(self._volume.sync() if self._volume else {}))

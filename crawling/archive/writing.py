@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from django.conf import settings
 
 from crawling.archive import records
-from crawling.archive.files import OpenFile, Slot, open_last, open_next, this_machine
+from crawling.archive.files import OpenFile, Slot, open_last, open_next, remove_abandoned, this_machine
 from crawling.archive.originals import Originals
 from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, Record, began, record_id
 from crawling.frontier.parcels import Parcel, Place
@@ -22,6 +22,7 @@ class Volume:
 
     def __init__(self, run_id: int, *, is_alone: bool, facts: Mapping[str, str]) -> None:
         self._facts = facts
+        remove_abandoned()
         self._slot = Slot(run_id, this_machine())
         try:
             self._file = open_last(self._slot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from crawling.archive.files import remove_abandoned
 from crawling.audit import note
 from crawling.errors import WrongState
 from crawling.models import CrawlJob
@@ -25,13 +26,16 @@ SWEEP = (
     """,
     "DELETE FROM crawling_shift s USING crawling_runprocess p WHERE p.id = s.process_id AND p.run_id = ANY(%s)",
     "DELETE FROM crawling_runprocess WHERE run_id = ANY(%s)",
+    # Files go after the rows; until then these rows say which.
+    "UPDATE crawling_archivefile SET run_id = NULL WHERE run_id = ANY(%s)",
 )
 
 
 def delete_crawl(crawl: CrawlJob, *, by: User | None) -> None:
     """Delete a draft or a crawl whose runs have ended. Raises WrongState.
 
-    Its processes stay in the bank, finished: the ledger of what was granted outlives the crawl.
+    Its processes stay in the bank, finished: the ledger of what was granted outlives the crawl. Archive files on other machines go
+    when a shift begins its archive there, or a crawl is deleted there.
     """
     for run in crawl.runs.filter(state__in=ENDED_STATES):
         leave_bank(run)  # a crash may have come between a run's end and this; afterwards nobody would know the process
@@ -48,3 +52,4 @@ def delete_crawl(crawl: CrawlJob, *, by: User | None) -> None:
                 cursor.execute(statement, [runs])
         locked.runs.all().delete()
         locked.delete()
+    remove_abandoned()

@@ -57,10 +57,10 @@ def crawl_to_the_end(order, work_off):
 
 @pytest.fixture
 def work_off(pool):
-    """Return a function that does a run's shifts, one after the other in this process, until the run has ended."""
+    """Return a function that does a run's shifts, one after the other in this process, until the run has ended, or is `until`."""
 
-    def work(run: Run) -> Run:
-        while run.state not in ENDED_STATES:
+    def work(run: Run, *, until: tuple[str, ...] = ENDED_STATES) -> Run:
+        while run.state not in until:
             start_what_is_due()
             for process, epoch in granted_starts():
                 run_shift(process, epoch)

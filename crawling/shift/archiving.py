@@ -32,9 +32,9 @@ class Archiving:
     that it ends.
     """
 
-    def __init__(self, shift: Shift, buyer: Buyer, *, user_agent: str, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+    def __init__(self, shift: Shift, buyer: Buyer, *, user_agent: str) -> None:
         crawl = shift.process.run.crawl
-        self._buyer, self._deadline_seconds = buyer, deadline_seconds
+        self._buyer = buyer
         self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
         facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": crawl.name, "http-header-user-agent": user_agent}
         run_id, is_alone = shift.process.run_id, crawl.processes == 1
@@ -71,8 +71,8 @@ class Archiving:
     def _ask(self, now: float) -> bool:
         """Whether the writer is granted; a wait that takes too long is broken off."""
         if not self._ask_until:
-            self._ask_until = now + self._deadline_seconds
-            return self._buyer.ask_stage(self._wanted, self._deadline_seconds)
+            self._ask_until = now + DEADLINE_SECONDS
+            return self._buyer.ask_stage(self._wanted, DEADLINE_SECONDS)
         if self._buyer.stage_granted(give_up=now > self._ask_until):
             return True
         if now > self._ask_until:

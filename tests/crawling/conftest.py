@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 
 import pytest
 
@@ -57,10 +58,10 @@ def crawl_to_the_end(order, work_off):
 
 @pytest.fixture
 def work_off(pool):
-    """Return a function that does a run's shifts, one after the other in this process, until the run has ended, or is `until`."""
+    """Return a function that does a run's shifts, one after the other in this process, until it has ended or `until` is true of it."""
 
-    def work(run: Run, *, until: tuple[str, ...] = ENDED_STATES) -> Run:
-        while run.state not in until:
+    def work(run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES) -> Run:
+        while not until(run):
             start_what_is_due()
             for process, epoch in granted_starts():
                 run_shift(process, epoch)

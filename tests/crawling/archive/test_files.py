@@ -124,7 +124,7 @@ def test_a_disk_that_is_full_pauses_the_run_and_loses_nothing(make_site, order, 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (15_000, before[1]))
     try:
-        work_off(run, until=("paused",))
+        work_off(run, until=lambda run: run.state == "paused")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 

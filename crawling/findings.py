@@ -56,7 +56,7 @@ class Minute:
 
 def list_pages(run: Run, *, status: str = "", text: str = "", after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:
     """Answered fetches in the order in which their URLs were found. status: `404`, or `4xx` for all of a kind."""
-    found = Page.objects.select_related("url").filter(run=run, pk__gt=after)
+    found = Page.objects.select_related("url", "archive_file").filter(run=run, pk__gt=after)
     if status.endswith("xx"):
         found = found.filter(status__range=(int(status[0]) * 100, int(status[0]) * 100 + 99))
     elif status:

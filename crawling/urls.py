@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.views import crawl, crawls, deleting, new, steering
+from crawling.views import crawl, crawls, deleting, new, steering, stored
 
 app_name = "crawling"
 urlpatterns = [
@@ -12,6 +12,11 @@ urlpatterns = [
     path("<int:crawl>/delete/", deleting.delete, name="delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),
+    path("<int:pk>/pages/<int:url>/", stored.page, name="page"),
+    path("<int:pk>/pages/<int:url>/content/", stored.content, name="page-content"),
+    path("<int:pk>/pages/<int:url>/record/", stored.record, name="page-record"),
+    path("<int:pk>/archive/", stored.files, name="archive"),
+    path("<int:pk>/archive/<int:number>/", stored.file, name="archive-file"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
     re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$", steering.steer, name="steer"),

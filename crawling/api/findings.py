@@ -94,5 +94,7 @@ def _page(page: Page) -> PageOut:
         fetched_at=page.fetched_at,
         fetch_seconds=page.fetch_seconds,
         address=page.address,
+        warc_file=page.archive_file.name if page.archive_file else None,
+        warc_offset=page.archive_offset,
         fingerprint=f"{page.fingerprint & (1 << 64) - 1:016x}",
     )

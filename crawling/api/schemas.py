@@ -72,6 +72,8 @@ class PageOut(Schema):
     fetch_seconds: float
     address: str
     fingerprint: str
+    warc_file: str | None = Field(description="the archive file that has it; null if it was not archived")
+    warc_offset: int | None = Field(description="where its response or revisit record begins in that file")
 
 
 class HostOut(Schema):

@@ -1,0 +1,128 @@
+"""Look at what is archived: safely in the browser, as files, as an index, and by its check."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from crawling.models import Page
+from tests.crawling.archive.judging import files_of
+from tests.crawling.pages import browser, soup
+from tests.crawling.test_crawl_path import links
+
+EVIL = "<title>x</title><script>alert(1)</script><img src=//elsewhere.test/spy><form action=/crawls/1/delete/><button>go</button></form>"
+
+
+@pytest.fixture
+def run(make_site, crawl_to_the_end):
+    pages = {
+        "/evil": EVIL,
+        "/packed": (200, {"Content-Type": "text/html; charset=gb2312", "Content-Encoding": "gzip"}, gzip.compress("中文".encode("gb2312"))),
+        "/program": (200, {"Content-Type": "application/x-sh"}, b"rm -rf /"),
+        "/drawing": (200, {"Content-Type": "image/svg+xml"}, b"<svg/>"),
+        "/copy": EVIL,
+    }
+    site = make_site({"/": links(*pages), **pages})
+    return crawl_to_the_end(f"{site.url}/", batch_size=1)
+
+
+def address(run, path, name="page"):
+    return reverse(f"crawling:{name}", args=[run.crawl_id, Page.objects.get(run=run, url__url__endswith=path).pk])
+
+
+def test_a_stored_page_is_shown_in_a_frame_that_can_do_nothing(run):
+    page = soup(browser("viewer").get(address(run, "/evil")))
+
+    frame = page.find("iframe")
+    assert ("".join(frame["sandbox"]), frame["src"]) == ("", address(run, "/evil", "page-content"))
+    assert page.find("pre").text.startswith("HTTP/1.1 200 OK\nServer:")
+    assert page.find("script", string="alert(1)") is None
+
+
+def test_the_document_itself_comes_with_its_hands_tied(run):
+    answer = browser("viewer").get(address(run, "/evil", "page-content"))
+
+    assert answer.content.decode() == EVIL
+    policy = answer["Content-Security-Policy"]
+    assert policy.startswith("sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'")
+    assert (answer["X-Content-Type-Options"], answer["X-Frame-Options"]) == ("nosniff", "SAMEORIGIN")
+
+
+def test_a_compressed_document_is_shown_unpacked_in_its_own_charset(run):
+    answer = browser("viewer").get(address(run, "/packed", "page-content"))
+
+    assert (answer.content.decode("gb2312"), answer["Content-Type"]) == ("中文", "text/html; charset=gbk")
+
+
+@pytest.mark.parametrize("path", ["/program", "/drawing"])
+def test_what_a_browser_might_run_is_not_shown(run, path):
+    viewer = browser("viewer")
+
+    assert soup(viewer.get(address(run, path))).find("iframe") is None
+    assert viewer.get(address(run, path, "page-content")).status_code == 404
+
+
+def test_a_copy_shows_the_payload_that_is_stored_once(run):
+    copy = Page.objects.get(run=run, is_revisit=True)
+    original = {"/evil": "/copy", "/copy": "/evil"}[copy.url.url[copy.url.url.rindex("/") :]]
+    viewer = browser("viewer")
+
+    page = soup(viewer.get(reverse("crawling:page", args=[run.crawl_id, copy.pk])))
+    assert page.find("a", href=address(run, original)) is not None
+    assert viewer.get(reverse("crawling:page-content", args=[run.crawl_id, copy.pk])).content.decode() == EVIL
+
+
+def test_an_operator_downloads_a_record_and_a_file_and_a_viewer_does_not(run):
+    operator, viewer = browser("operator"), browser("viewer")
+    (file,) = files_of(run)
+    whole = reverse("crawling:archive-file", args=[run.crawl_id, file.pk])
+    file.path.write_bytes(file.path.read_bytes() + b"torn")
+
+    assert gzip.decompress(operator.get(address(run, "/program", "page-record")).content).startswith(b"WARC/1.1\r\nWARC-Type: response")
+    assert b"".join(operator.get(whole).streaming_content) == file.path.read_bytes()[: file.committed_length]
+    assert file.name in operator.get(reverse("crawling:archive", args=[run.crawl_id])).content.decode()
+    assert viewer.get(whole).status_code == viewer.get(address(run, "/evil", "page-record")).status_code == 403
+
+
+def test_a_page_of_another_crawl_or_of_a_lost_file_is_told_so(run):
+    viewer = browser("viewer")
+    assert viewer.get(address(run, "/evil").replace(f"/{run.crawl_id}/", "/999/", 1)).status_code == 404
+
+    files_of(run)[0].path.unlink()
+
+    assert "is not on this machine" in viewer.get(address(run, "/evil")).content.decode()
+    assert viewer.get(address(run, "/evil", "page-content")).status_code == 404
+
+
+def test_json_says_where_a_page_is(run):
+    items = browser("viewer").get(f"/api/crawls/{run.crawl_id}/pages").json()["items"]
+
+    assert {item["warc_file"] for item in items} == {files_of(run)[0].name}
+    assert len({item["warc_offset"] for item in items}) == len(items) == 6
+
+
+def test_the_index_has_a_line_for_every_page_in_order(run, capsys):
+    call_command("archive", "index", run.crawl.name)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == sorted(lines)
+    facts = [json.loads(line.split(" ", 2)[2]) for line in lines]
+    assert sorted(int(fact["offset"]) for fact in facts) == sorted(Page.objects.values_list("archive_offset", flat=True))
+    assert {fact["mime"] for fact in facts} == {"text/html", "application/x-sh", "image/svg+xml", "warc/revisit"}
+
+
+def test_the_check_finds_one_wrong_byte(run, capsys):
+    call_command("archive", "check", run.crawl.name)
+    assert "19 records are whole" in capsys.readouterr().out
+    (file,) = files_of(run)
+    place = Page.objects.get(url__url__endswith="/packed")
+    content = bytearray(file.path.read_bytes())
+    content[place.archive_offset + place.archive_length - 12] ^= 1
+    file.path.write_bytes(content)
+
+    with pytest.raises(CommandError, match="1 mistakes in"):
+        call_command("archive", "check", run.crawl.name)

@@ -7,6 +7,7 @@ a file may be longer than its row says, never shorter: the next opening cuts off
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import socket
@@ -21,6 +22,8 @@ from crawling.errors import ArchiveTrouble
 from crawling.frontier.locking import locked_run
 from crawling.models import ArchiveFile
 from crawling.models.archive import archive_folder
+
+logger = logging.getLogger(__name__)
 
 
 def this_machine() -> str:
@@ -137,8 +140,15 @@ def seal_all(run_id: int) -> None:
     for machine, number in dict.fromkeys(rows.values_list("machine", "slot")):
         with _held(run_id, machine, number) as is_held:
             if is_held:
-                for row in rows.filter(machine=machine, slot=number):
-                    seal(row)
+                _seal_each(rows.filter(machine=machine, slot=number))
+
+
+def _seal_each(rows: Iterable[ArchiveFile]) -> None:
+    for row in rows:
+        try:
+            seal(row)
+        except OSError as error:  # what reads the file stops at its committed length, sealed or not
+            logger.warning("an archive file could not be closed", extra={"file": row.name, "error": str(error)})
 
 
 @contextmanager

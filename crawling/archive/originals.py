@@ -20,7 +20,7 @@ MOST_REMEMBERED = 20_000
 SAME = """
 SELECT p.payload_sha256, f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
 FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id JOIN crawling_archivefile f ON f.id = p.archive_file_id
-WHERE p.run_id = %s AND p.fingerprint = ANY(%s) AND NOT p.is_revisit AND p.archive_file_id IS NOT NULL
+WHERE p.run_id = %s AND p.fingerprint = ANY(%s) AND NOT p.is_revisit AND p.archive_file_id IS NOT NULL AND p.status < 400
 """
 
 #: the latest answer with a payload that an earlier run of the crawl, or this one, has of the URL

@@ -15,6 +15,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page
 from crawling.rules.addresses import read_address
+from crawling.rules.statuses import NOT_MODIFIED_STATUS
 from crawling.rules.surt import surt
 
 #: no more of a document than this is unpacked to be looked at
@@ -74,11 +75,16 @@ def _end_of_head(block: bytes) -> bytes:
 
 
 def original_of(page: Page) -> Page:
-    """The page in whose record the payload is: the page itself, or for a copy the first that the run has with the same payload."""
+    """The page in whose record the payload is: the page itself, the first of the run with the same, or what has not been modified."""
     if not page.is_revisit:
         return page
-    same = Page.objects.filter(run=page.run_id, fingerprint=page.fingerprint, is_revisit=False, archive_file__isnull=False)
-    return same.filter(payload_sha256=page.payload_sha256).select_related("archive_file").order_by("fetched_at").first() or page
+    stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False).select_related("archive_file", "url")
+    if page.status == NOT_MODIFIED_STATUS:
+        url = page.url
+        earlier = stored.filter(run__crawl=page.run.crawl_id, status=200, url__fingerprint=url.fingerprint, url__url=url.url)
+        return earlier.filter(fetched_at__lt=page.fetched_at).order_by("-fetched_at").first() or page
+    same = stored.filter(run=page.run_id, fingerprint=page.fingerprint, payload_sha256=page.payload_sha256)
+    return same.order_by("fetched_at").first() or page
 
 
 def index_lines(row: ArchiveFile) -> Iterator[str]:

@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 from django.conf import settings
 
 from crawling.archive import records
-from crawling.archive.files import OpenFile, Slot, open_last, open_next, remove_abandoned, this_machine
+from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
 from crawling.archive.originals import Originals
 from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, Record, began, record_id
 from crawling.frontier.parcels import Parcel, Place
 from crawling.frontier.recording import Answer
-
-NOT_MODIFIED_STATUS = 304
+from crawling.rules.statuses import NOT_MODIFIED_STATUS, succeeded
 
 
 class Volume:
@@ -29,7 +28,7 @@ class Volume:
         except BaseException:
             self._slot.close()
             raise
-        self._full: list[OpenFile] = []
+        self._full: dict[int, int] = {}
         self._originals = Originals(run_id, is_alone=is_alone)
 
     def keep(self, parcels: Sequence[tuple[Parcel, Answer]]) -> None:
@@ -50,7 +49,7 @@ class Volume:
         file.append(records.packed(records.request(self._next_id(), capture, parcel.exchange.request, answer=identity)))
         file.append(records.packed(records.metadata(self._next_id(), capture, answer=identity)))
         is_revisit = record.tail is None
-        if not is_revisit and payload.size:
+        if not is_revisit and payload.size and succeeded(answer.status):  # a failure may be tried again, and its row goes
             self._originals.add(payload.sha256, Original(identity, capture.url, capture.began_at))
         parcel.place = Place(file.row.pk, offset, length, payload.sha256, is_revisit)
 
@@ -69,7 +68,9 @@ class Volume:
     def _turn_page(self) -> None:
         """See to it that there is a file with room, which begins with what it is."""
         if self._file.length >= settings.ARCHIVE_FILE_BYTES:
-            self._full.append(self._file)
+            self._file.sync()
+            self._full[self._file.row.pk] = self._file.length
+            self._file.close()
             self._file = open_next(self._slot)
         if not self._file.length:
             row = self._file.row
@@ -78,18 +79,13 @@ class Volume:
 
     def sync(self) -> dict[int, int]:
         """Return the lengths of the files written since the last time, by the ids of their rows, once they are on the disk."""
-        files = [*self._full, self._file]
-        for file in files:
-            file.sync()
-        for file in self._full:
-            file.close()
-        self._full.clear()
-        return {file.row.pk: file.length for file in files}
+        self._file.sync()
+        lengths, self._full = {**self._full, self._file.row.pk: self._file.length}, {}
+        return lengths
 
     def close(self) -> None:
         """Give the slot back. What was not committed is cut off by whoever opens the file next."""
-        for file in (*self._full, self._file):
-            file.close()
+        self._file.close()
         self._slot.close()
 
 

@@ -7,6 +7,8 @@ from http import HTTPStatus
 
 #: as many as browsers follow (WHATWG Fetch, HTTP-redirect fetch)
 MOST_REDIRECTS = 20
+#: an answer without a document: the one that we have is still right
+NOT_MODIFIED_STATUS = 304
 
 
 class FetchStatus(IntEnum):

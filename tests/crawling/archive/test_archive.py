@@ -8,8 +8,9 @@ import zlib
 
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.archive.reading import record_of
+from crawling.archive.reading import original_of, record_of
 from crawling.models import ArchiveFile, Page
+from crawling.services.creating import start_run
 from tests.crawling.archive.judging import files_of, judge
 from tests.crawling.test_crawl_path import links
 
@@ -71,6 +72,42 @@ def test_a_payload_that_is_there_already_is_not_stored_again(make_site, crawl_to
         revisit = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit")
     assert revisit.get_header("WARC-Refers-To-Target-URI") == f"{site.url}/a"
     assert revisit.get_header("WARC-Profile").endswith("/identical-payload-digest")
+
+
+def test_a_payload_of_an_earlier_shift_is_not_stored_again(make_site, crawl_to_the_end, settings):
+    settings.CRAWL_SLICE_SECONDS = 0.0  # each shift ends at its first look
+    site = make_site({"/": links("/a", "/b"), "/a": "the same", "/b": "the same"})
+
+    run = crawl_to_the_end(f"{site.url}/", batch_size=1, delay_seconds=0.6)
+
+    judge(run)
+    assert run.processes.get().shifts.count() > 1
+    assert Page.objects.filter(run=run, is_revisit=True).count() == 1
+
+
+def test_failures_are_stored_each_for_itself(make_site, crawl_to_the_end):
+    run = crawl_to_the_end(f"{make_site({'/': links('/a', '/b')}).url}/")
+
+    judge(run)
+    assert Page.objects.filter(run=run, status=404, is_revisit=False).count() == 2
+
+
+def test_what_has_not_been_modified_refers_to_what_an_earlier_run_has(make_site, crawl_to_the_end, work_off):
+    site = make_site({"/": "first"})
+    first = crawl_to_the_end(f"{site.url}/")
+    site.pages["/"] = (304, {"ETag": "x"}, "")
+
+    second = work_off(start_run(first.crawl))
+
+    page = Page.objects.select_related("archive_file", "url", "run").get(run=second)
+    assert (page.is_revisit, original_of(page).run) == (True, first)
+    with files_of(second)[0].path.open("rb") as stream:
+        revisit = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit")
+    assert revisit.get_header("WARC-Profile").endswith("/server-not-modified")
+    with files_of(first)[0].path.open("rb") as stream:
+        response = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "response")
+    for mine, its in (("WARC-Refers-To", "WARC-Record-ID"), ("WARC-Refers-To-Date", "WARC-Date")):
+        assert revisit.get_header(mine) == response.get_header(its)
 
 
 def test_a_file_that_is_full_is_followed_by_another(make_site, crawl_to_the_end, settings):

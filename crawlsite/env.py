@@ -100,7 +100,7 @@ def _read(env: Env) -> Environment:
         bank_lease_seconds=env.float("BANK_LEASE_SECONDS", 60.0, validate=positive),
         bank_pickup_seconds=env.float("BANK_PICKUP_SECONDS", 120.0, validate=positive),
         crawl_slice_seconds=env.float("CRAWL_SLICE_SECONDS", 60.0, validate=positive),
-        archive_dir=Path(env.str("ARCHIVE_DIR", str(state_dir / "archive"))).expanduser().resolve(),
+        archive_dir=_directory(env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")),
         archive_file_bytes=env.int("ARCHIVE_FILE_BYTES", 10**9, validate=positive),
         log_level=env.str("LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])),
         log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
@@ -145,6 +145,15 @@ def _server(text: str) -> tuple[str, int]:
     if not address:
         raise EnvError(f'Environment variable "DNS_SERVERS" invalid: {text!r} is not address or address:port.')
     return address, port or 53
+
+
+def _directory(text: str) -> Path:
+    """Where a directory is or can be made."""
+    path = Path(text).expanduser().resolve()
+    parent = next(one for one in (path, *path.parents) if one.exists())
+    if not parent.is_dir():
+        raise EnvError(f'Environment variable "ARCHIVE_DIR" invalid: {parent} is no directory.')
+    return path
 
 
 def _kept_secret(state_dir: Path) -> str:

@@ -23,6 +23,7 @@ IN_WORDS = {
     "SECRET_KEY": "kept in STATE_DIR",
     "PUBLIC_URL": "none",
     "DNS_SERVERS": "the system's",
+    "ARCHIVE_DIR": "`archive` in STATE_DIR",
 }
 
 
@@ -90,6 +91,7 @@ def test_defaults_told_in_words_are_what_the_words_say(defaults):
     assert defaults.redis_url == addresses.redis_url(defaults.state_dir)
     assert defaults.secret_key == (defaults.state_dir / "secret_key").read_text()
     assert (defaults.public_url, defaults.dns_servers) == ("", ())
+    assert defaults.archive_dir == defaults.state_dir / "archive"
 
 
 def test_every_setting_has_a_meaning():

@@ -47,6 +47,11 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:crawl>/delete/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/<int:pk>/": {"GET": VIEWER},
     "crawls/<int:pk>/pages/": {"GET": VIEWER},
+    "crawls/<int:pk>/pages/<int:url>/": {"GET": VIEWER},
+    "crawls/<int:pk>/pages/<int:url>/content/": {"GET": VIEWER},
+    "crawls/<int:pk>/pages/<int:url>/record/": {"GET": OPERATOR},
+    "crawls/<int:pk>/archive/": {"GET": VIEWER},
+    "crawls/<int:pk>/archive/<int:number>/": {"GET": OPERATOR},
     "crawls/<int:pk>/hosts/": {"GET": VIEWER},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
@@ -103,7 +108,14 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/banker/check": {"available": [1], "maximum": [[1]], "allocation": [[0]]},
 }
 #: where nothing is found even by those who may look
-EMPTY = {"api/", "api/dns/<name>"}
+EMPTY = {
+    "api/",
+    "api/dns/<name>",
+    "crawls/<int:pk>/pages/<int:url>/",
+    "crawls/<int:pk>/pages/<int:url>/content/",
+    "crawls/<int:pk>/pages/<int:url>/record/",
+    "crawls/<int:pk>/archive/<int:number>/",
+}
 #: the queues' pages have no table behind them, and the "view on site" links may lead to those
 OF_NO_TABLE = ("admin/django_rq/", "admin/r/")
 #: the admin site's way in and out

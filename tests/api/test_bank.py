@@ -28,12 +28,12 @@ def two_that_share_too_little(order):
 
 def test_a_pool_shows_its_matrices_the_proof_and_why_somebody_waits(operator, two_that_share_too_little):
     (pool,) = operator.get("pools")["items"]
-    assert pool["capacity"] == [4, 64, 100_000, 512, 64]
+    assert pool["capacity"] == [4, 64, 100_000, 512, 64, 8]
 
     bank = operator.get(f"pools/{pool['id']}")
 
     holder, waiter = bank["processes"]
-    assert [one["key"] for one in bank["resources"]] == ["worker", "fetch_slots", "bandwidth", "memory", "dns_slots"]
+    assert [one["key"] for one in bank["resources"]] == ["worker", "fetch_slots", "bandwidth", "memory", "dns_slots", "archive_writers"]
     assert (holder["name"], holder["state"], holder["allocation"][2], holder["need"][1]) == ("holder", "holding", 60_000, 7)
     assert bank["available"][2] == 40_000
     assert (bank["is_safe"], bank["safe_sequence"]) == (True, [holder["id"], waiter["id"]])

@@ -12,7 +12,7 @@ CAPACITY = {"worker": 4, "fetch_slots": 64, "bandwidth": 100_000, "memory": 512,
 def test_classes_left_out_take_their_usual_claim_and_unknown_ones_nothing():
     claim, errors = complete_claim({}, CAPACITY)
 
-    assert (claim, errors) == ({**USUAL_CLAIM, "archive_writers": 0}, {})
+    assert (claim, errors) == (USUAL_CLAIM, {})
 
 
 def test_the_usual_claim_is_never_more_than_the_pool_has():
@@ -50,7 +50,7 @@ def test_all_mistakes_are_told_at_once():
     assert set(errors) == {"claim.printers", "claim.memory", "claim.bandwidth"}
 
 
-def test_a_shift_begins_with_one_toe_and_grows_but_asks_for_all_else_at_once():
-    claim = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8, "archive_writers": 0}
+def test_a_shift_begins_with_one_toe_and_no_archive_but_asks_for_all_else_at_once():
+    claim = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8, "archive_writers": 1}
 
     assert start_amounts(claim) == {"worker": 1, "fetch_slots": 1, "bandwidth": 25_600, "memory": 64, "dns_slots": 1}

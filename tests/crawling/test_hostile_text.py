@@ -30,7 +30,7 @@ def test_nul_and_broken_characters_are_left_out(shift):
     url = Url.objects.first()
     outcome = Outcome(url.pk, UrlState.FAILED, 500, "a\0b", answer=answer(title="half \ud800", content_type="text/\0html", charset="\0"))
 
-    record_all(shift, [outcome], numbers=[0], chronicle=Chronicle())
+    record_all(shift, [outcome], numbers=[0], chronicle=Chronicle(), lengths={})
 
     url.refresh_from_db()
     assert (url.error, url.page.title, url.page.content_type, url.page.charset) == ("ab", "half ?", "text/html", "")
@@ -43,7 +43,7 @@ def test_what_the_database_refuses_fails_alone(shift):
         Outcome(good.pk, UrlState.SUCCEEDED, 200, answer=answer()),
     ]
 
-    record_all(shift, outcomes, numbers=[0], chronicle=Chronicle())
+    record_all(shift, outcomes, numbers=[0], chronicle=Chronicle(), lengths={})
 
     bad.refresh_from_db()
     assert (bad.state, bad.status) == (UrlState.FAILED, -99)

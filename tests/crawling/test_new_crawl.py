@@ -16,7 +16,7 @@ from crawling.services.creating import create_crawl
 from tests.crawling.pages import browser, soup
 
 NEW = "crawling:new"
-CAPACITY = {"worker": 4, "fetch_slots": 64, "bandwidth": 100_000, "memory": 512, "dns_slots": 64}
+CAPACITY = {"worker": 4, "fetch_slots": 64, "bandwidth": 100_000, "memory": 512, "dns_slots": 64, "archive_writers": 8}
 
 
 @pytest.fixture
@@ -181,11 +181,11 @@ def test_a_file_that_is_no_list_is_refused_with_a_remedy(send, content, said):
 def test_presets_take_their_share_and_never_more_than_there_is():
     presets = preset_claims(CAPACITY)
 
-    assert presets["gentle"] == {"worker": 1, "fetch_slots": 2, "bandwidth": 2048, "memory": 16, "dns_slots": 2}
-    assert presets["fast"] == {"worker": 1, "fetch_slots": 32, "bandwidth": 50_000, "memory": 256, "dns_slots": 32}
+    assert presets["gentle"] == {"worker": 1, "fetch_slots": 2, "bandwidth": 2048, "memory": 16, "dns_slots": 2, "archive_writers": 1}
+    assert presets["fast"] == {"worker": 1, "fetch_slots": 32, "bandwidth": 50_000, "memory": 256, "dns_slots": 32, "archive_writers": 1}
     tiny = dict.fromkeys(CAPACITY, 3)
     assert all(claim[key] <= tiny[key] for claim in preset_claims(tiny).values() for key in tiny)
-    assert preset_claims({"archive_writers": 4})["fast"] == {"archive_writers": 0}
+    assert preset_claims({"printers": 4})["fast"] == {"printers": 0}
 
 
 def test_a_preset_is_claimed_and_single_classes_override_it(send):

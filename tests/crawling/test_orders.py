@@ -12,7 +12,7 @@ from crawling.rules.orders import MAX_SEEDS, CrawlOrder, read_order
 from crawling.services.creating import create_crawl
 
 GOOD = {"name": "a crawl", "seeds": ["http://a.test/"]}
-FIELDS = "name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, claim"
+FIELDS = "name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, archive, claim"
 
 
 def test_a_name_and_a_seed_are_enough():

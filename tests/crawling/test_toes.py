@@ -47,7 +47,7 @@ def bench():
 
 @pytest.fixture
 def pool(bench, kit):
-    pool = ToePool(bench, kit)
+    pool = ToePool(bench, kit, lambda parcel, answer: None)
     yield pool
     bench.close()
     assert pool.join(10)
@@ -124,10 +124,10 @@ def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(pool, bench, kit, ma
     site = make_site({f"/{number}": "x" for number in range(3)})
     get = Kit.get
 
-    def stumble(self, address, dial, max_bytes=None):
+    def stumble(self, address, dial, max_bytes=None, **options):
         if address.target == "/1":
             raise ZeroDivisionError("so\0 sorry")
-        return get(self, address, dial, max_bytes)
+        return get(self, address, dial, max_bytes, **options)
 
     monkeypatch.setattr(Kit, "get", stumble)
     pool.set_size(1)

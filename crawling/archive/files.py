@@ -25,6 +25,9 @@ from crawling.models.archive import archive_folder
 
 logger = logging.getLogger(__name__)
 
+#: bytes that a file may have in memory
+MOST_UNWRITTEN = 1024 * 1024
+
 
 def this_machine() -> str:
     """This machine's name, as file names can have it."""
@@ -74,26 +77,31 @@ class OpenFile:
         except BaseException:
             os.close(self._file)
             raise
-        self.length = row.committed_length
+        self.length = self._written = row.committed_length
+        self._unwritten: list[bytes] = []
 
     def append(self, pieces: Iterable[bytes]) -> int:
-        """Write one record; returns how long it is."""
+        """Take one record, and write it at the latest with the next `sync`; returns how long it is."""
         begin = self.length
         for piece in pieces:
-            while piece:
-                written = os.pwrite(self._file, piece, self.length)
-                self.length += written
-                piece = piece[written:]
+            self._unwritten.append(piece)
+            self.length += len(piece)
+            if self.length - self._written > MOST_UNWRITTEN:
+                self._write()
         return self.length - begin
+
+    def _write(self) -> None:
+        rest = memoryview(b"".join(self._unwritten))
+        self._unwritten.clear()
+        while rest:
+            count = os.pwrite(self._file, rest, self._written)
+            self._written += count
+            rest = rest[count:]
 
     def sync(self) -> None:
         """Return once everything that was appended is on the disk."""
+        self._write()
         os.fdatasync(self._file)
-
-    def cut(self, length: int) -> None:
-        """Leave only the first so many bytes."""
-        os.ftruncate(self._file, length)
-        self.length = length
 
     def close(self) -> None:
         os.close(self._file)

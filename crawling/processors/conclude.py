@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 from xxhash import xxh3_64_intdigest
 
+from crawling.documents.base import Document, Source
+from crawling.documents.registry import read_document
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.parcels import Parcel
@@ -14,11 +16,10 @@ from crawling.frontier.sowing import Candidate
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, read_address, signed
-from crawling.rules.links import HTML_TYPES, Document, read_document
 from crawling.rules.politeness import retry_after
 from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, FetchStatus, explain, is_redirect, succeeded
 
-NOTHING = Document(title="", charset="", links=[])
+NOTHING = Document()
 
 
 def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, kit: Kit) -> Outcome:
@@ -32,7 +33,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
         state = UrlState.EXCLUDED if fetched.status == FetchStatus.ROBOTS_FORBID else UrlState.FAILED
         return Outcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
-    document = _read(address, fetched)
+    document = _read(address, fetched, kit)
     answer = _answer(address, dialled, fetched, document, target)
     parcel = _parcel(claimed, fetched)
     if target and claimed.redirects >= MOST_REDIRECTS:
@@ -55,10 +56,10 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
         return None
 
 
-def _read(address: Address, fetched: Fetched) -> Document:
-    if succeeded(fetched.status) and fetched.content_type in HTML_TYPES and fetched.body:
-        return read_document(fetched.body, url=address.url, charset=fetched.charset)
-    return NOTHING
+def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
+    if not succeeded(fetched.status) or not fetched.body:
+        return NOTHING
+    return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, kit.reading))
 
 
 def _links(claimed: ClaimedUrl, document: Document, target: Address | None, kit: Kit) -> list[Candidate]:

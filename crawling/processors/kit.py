@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched, fetch
@@ -38,6 +39,7 @@ class Kit:
     keep_robots: Callable[[str, int, bytes], None]
     answer_seconds: float = 60.0
     archives: bool = False
+    reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)

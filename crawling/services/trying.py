@@ -13,6 +13,8 @@ from django.conf import settings
 from django.db import connections
 
 from crawling.access import allowed_networks, identity
+from crawling.documents.base import Source
+from crawling.documents.registry import read_document, reader_of
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
@@ -21,7 +23,6 @@ from crawling.frontier.robots import known_robots
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, refusal_by_robots
 from crawling.rules.addresses import Address, read_address
-from crawling.rules.links import HTML_TYPES, read_document
 from crawling.rules.orders import CrawlOrder, read_order
 from crawling.rules.politeness import delay_after
 from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
@@ -142,8 +143,8 @@ class _Round:
             seconds=fetched.seconds,
             final_url=target_of(address, fetched),
         )
-        if not succeeded(fetched.status) or fetched.content_type not in HTML_TYPES:
+        if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
             return trial
-        document = read_document(fetched.body, url=address.url, charset=fetched.charset)
+        document = read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset))
         verdicts = tuple(Verdict(link.url, self._kit.scope.why_not(link, 1)) for link in document.links[:LINKS_SHOWN])
         return replace(trial, charset=document.charset, title=document.title, links=len(document.links), verdicts=verdicts)

@@ -7,14 +7,17 @@ from bs4 import BeautifulSoup
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from crawling.documents.base import Reading, Source
+from crawling.documents.html import PAGE_RELATIONS
+from crawling.documents.html import read as read_html
 from crawling.rules.addresses import BadUrl, read_address
-from crawling.rules.links import PAGE_RELATIONS, read_document
 
 URL = "http://a.test/d/e?f"
 
 
-def read(html, *, charset=None, url=URL):
-    return read_document(html if isinstance(html, bytes) else html.encode(), url=url, charset=charset)
+def read(html, *, charset=None, url=URL, **reading):
+    body = html if isinstance(html, bytes) else html.encode()
+    return read_html(Source(body, url, "text/html", charset, Reading(**reading)))
 
 
 def links(html, **options):

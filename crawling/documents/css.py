@@ -1,0 +1,38 @@
+"""Style sheets: what `url()` and `@import` name. Only crawls that take what pages are shown with come here."""
+
+from __future__ import annotations
+
+import re
+
+from crawling.documents.base import Document, Source
+from crawling.documents.charsets import decode
+from crawling.rules.links import Links
+
+TYPES = ("text/css",)
+COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+#: a string, with its escapes; or the bare text of a url()
+NAMED = re.compile(
+    r"""url\(\s*(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|((?:[^\s"'()\\]|\\[0-9a-f]{1,6}\s?|\\.)+))\s*\)"""
+    r"""|@import\s+(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')""",
+    re.IGNORECASE | re.DOTALL,
+)
+#: CSS Syntax, section 4.3.7
+ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+
+
+def read(source: Source) -> Document:
+    """Read a sheet of any quality."""
+    text, charset = decode(source.body, source.charset)
+    links = Links(source.url, charset="UTF-8")
+    for match in NAMED.finditer(COMMENT.sub(" ", text)):
+        link = ESCAPE.sub(_character, next(filter(None, match.groups()), ""))
+        if not link.lower().startswith("data:"):
+            links.add(link)
+    return Document(charset=charset, links=links.found)
+
+
+def _character(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return escape[2]
+    number = int(escape[1], 16)
+    return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"

@@ -1,0 +1,114 @@
+"""HTML: links in document order, title, character set, what it says about itself, and whether scripts make its content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import turbohtml
+
+from crawling.documents.base import MOST_TEXT, Document, Source, one_line
+from crawling.documents.extraction import extract
+from crawling.documents.markup import attribute
+from crawling.rules.links import Links
+
+TYPES = ("text/html", "application/xhtml+xml")
+#: what leads to a page or a part of one
+LEADING = {("a", "href"), ("area", "href"), ("frame", "src"), ("iframe", "src"), ("meta", "content"), ("link", "href")}
+#: of `link` elements, those that name a document rather than a sheet, a font or an icon
+PAGE_RELATIONS = frozenset({"alternate", "next", "prev", "canonical", "contents", "index", "start", "up", "search", "help"})
+#: of `link` elements, those that a page is shown with
+SHOWN_RELATIONS = frozenset({"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"})
+#: what a page is shown with; in the attribute None stand sheets within the page
+SHOWN = {
+    *((tag, "src") for tag in ("img", "source", "script", "video", "audio", "track", "embed", "input")),
+    ("img", "srcset"),
+    ("source", "srcset"),
+    ("video", "poster"),
+    ("object", "data"),
+    ("image", "href"),
+    ("body", "background"),
+    ("style", None),
+}
+#: elements whose text nobody sees
+UNSEEN = "script,style,noscript,template,title"
+#: a page with scripts, no link, and less text than this is made by its scripts
+LEAST_TEXT = 100
+#: types of `script` elements that hold data
+DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
+
+
+def read(source: Source) -> Document:
+    """Parse a document of any quality; broken markup never raises."""
+    document = _parse(source.body, source.charset)
+    charset = document.encoding or ""
+    told = _told(document)
+    links = Links(source.url, charset=charset, base=document.base_url() or "")
+    has_link = False
+    for text, is_page in _written(document, source, told.get("robots", "")):
+        links.add(text)
+        has_link = has_link or is_page
+    title, canonical, root = document.find("title"), _canonical(document), document.find("html")
+    has_scripts = _has_scripts(document)
+    document.remove(UNSEEN)
+    text = document.text.replace("\0", "")
+    return Document(
+        title=one_line(title.text) if title else "",
+        charset=charset.lower(),
+        links=links.found,
+        text=text[:MOST_TEXT],
+        author=one_line(told.get("author"), 200),
+        description=one_line(told.get("description") or told.get("og:description")),
+        language=one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
+        canonical=links.join(canonical) if canonical else "",
+        needs_browser=has_scripts and not has_link and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
+        extracted=extract(source.body, charset, source.reading.extract) if source.reading.extract else [],
+    )
+
+
+def _parse(body: bytes, charset: str | None) -> turbohtml.Document:
+    try:
+        return turbohtml.parse(body, encoding=charset, positions=False, detect_encoding=True)
+    except LookupError:  # the server named a character set that does not exist
+        return turbohtml.parse(body, positions=False, detect_encoding=True)
+
+
+def _written(document: turbohtml.Document, source: Source, robots: str) -> Iterator[tuple[str, bool]]:
+    """The links to be followed as they are written, and whether each leads to a page."""
+    reading = source.reading
+    silent = reading.obey_nofollow and bool({"nofollow", "none"} & set(robots.lower().replace(",", " ").split()))
+    for link in document.links():
+        element, attribute = link.element, link.attribute
+        tag = element.tag
+        if tag == "link":
+            relations = set(_relations(element))
+            is_page, is_shown = bool(relations & PAGE_RELATIONS), bool(relations & SHOWN_RELATIONS)
+        else:
+            is_page, is_shown = (tag, attribute) in LEADING, (tag, attribute) in SHOWN or attribute == "style"
+        if is_page and not silent and not (reading.obey_nofollow and tag in ("a", "area") and "nofollow" in _relations(element)):
+            yield link.url, tag != "link"
+        elif is_shown and reading.requisites:
+            yield link.url, False
+
+
+def _told(document: turbohtml.Document) -> dict[str, str]:
+    """What `meta` elements say, by name; the first word counts."""
+    told: dict[str, str] = {}
+    for meta in document.find_all("meta"):
+        name = attribute(meta, "name") or attribute(meta, "property") or attribute(meta, "http-equiv")
+        if name:
+            told.setdefault(name.lower(), attribute(meta, "content"))
+    return told
+
+
+def _canonical(document: turbohtml.Document) -> str:
+    link = next((link for link in document.find_all("link") if "canonical" in _relations(link)), None)
+    return attribute(link, "href") if link else ""
+
+
+def _has_scripts(document: turbohtml.Document) -> bool:
+    kinds = (attribute(script, "type").lower() for script in document.find_all("script"))
+    return any(not any(data in kind for data in DATA_SCRIPTS) for kind in kinds)
+
+
+def _relations(element: turbohtml.Element) -> list[str]:
+    return attribute(element, "rel").lower().split()

@@ -1,0 +1,54 @@
+"""PDF: the addresses that its pages link to, its title and its author.
+
+A program of its own reads it (`pdf_program`): no parser of PDF is fast, and a hostile file must cost that program its life, not the crawl.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from crawling.documents.base import MOST_TEXT, Document, Source, one_line
+from crawling.rules.links import Links
+
+logger = logging.getLogger(__name__)
+
+TYPES = ("application/pdf", "application/x-pdf")
+PROGRAM = Path(__file__).with_name("pdf_program.py")
+#: larger ones are kept and not read
+MOST_BYTES = 32 * 1024 * 1024
+#: the program's own limits are smaller; this one ends it if the machine is too busy to let it run
+LONGEST_SECONDS = 15.0
+#: programs at a time in a process; the toes of other documents are not kept waiting by them
+PROGRAMS = threading.BoundedSemaphore(2)
+
+
+def read(source: Source) -> Document:
+    """Read a document of any quality; one that needs too much time or memory says nothing."""
+    if len(source.body) > MOST_BYTES or b"%PDF-" not in source.body[:1024]:
+        return Document()
+    told = _run(source.body)
+    links = Links(source.url, charset="UTF-8")
+    for link in told.get("links", ()):
+        links.add(link)
+    text = told.get("text", "")[:MOST_TEXT].replace("\0", "")
+    return Document(one_line(told.get("title")), links=links.found, author=one_line(told.get("author"), 200), text=text)
+
+
+def _run(body: bytes) -> dict[str, str]:
+    with PROGRAMS:
+        try:
+            done = subprocess.run(  # noqa: S603  # our own program, and nothing of the document on its command line
+                [sys.executable, "-I", str(PROGRAM)], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {}
+    if done.returncode:
+        logger.info("a PDF could not be read", extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")})
+        return {}
+    told: dict[str, str] = json.loads(done.stdout)
+    return told

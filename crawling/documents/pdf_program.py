@@ -1,0 +1,65 @@
+"""Reads one PDF from its input and writes what it says as JSON, within limits that the kernel keeps. Run by `pdf`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import resource
+import sys
+from collections.abc import Mapping
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
+
+CPU_SECONDS = 8
+MEMORY_BYTES = 512 * 1024 * 1024
+MOST_PAGES = 500
+MOST_LINKS = 10_000
+MOST_TEXT = 32_768
+#: pages whose text is read; it is what takes time
+TEXT_PAGES = 3
+
+
+def links_of(page: PageObject) -> list[str]:
+    """The addresses of a page's link annotations (ISO 32000-1, section 12.6.4.7)."""
+    found = []
+    for entry in page.get("/Annots") or ():
+        action = entry.get_object().get("/A")
+        address = action.get_object().get("/URI") if action else None
+        if address is not None:
+            found.append(address.decode("latin-1") if isinstance(address, bytes) else str(address))
+    return found
+
+
+def main() -> None:
+    """A page that cannot be read costs that page."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    from pypdf import PdfReader  # within the limits, too
+    from pypdf.errors import PyPdfError
+
+    logging.disable()
+    reader = PdfReader(BytesIO(sys.stdin.buffer.read()), strict=False)
+    if reader.is_encrypted:
+        reader.decrypt("")
+    links: list[str] = []
+    text = ""
+    for number, page in enumerate(reader.pages):
+        if number >= MOST_PAGES or len(links) >= MOST_LINKS:
+            break
+        try:
+            links += links_of(page)
+            if number < TEXT_PAGES and len(text) < MOST_TEXT:
+                text += page.extract_text() + "\n"
+        except (PyPdfError, ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+            continue  # pypdf meets broken pages with any of these
+    about: Mapping[str, Any] = reader.metadata or {}
+    told = {"title": about.get("/Title"), "author": about.get("/Author")}
+    told = {name: str(value.get_object()) for name, value in told.items() if value is not None}
+    json.dump({**told, "links": links[:MOST_LINKS], "text": text[:MOST_TEXT]}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

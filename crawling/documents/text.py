@@ -1,0 +1,31 @@
+"""Plain text: the addresses that stand in it, as a reader would see them."""
+
+from __future__ import annotations
+
+import re
+
+from crawling.documents.base import MOST_TEXT, Document, Source
+from crawling.documents.charsets import decode
+from crawling.rules.links import Links
+
+TYPES = ("text/plain", "text/csv", "text/markdown")
+#: a scheme, and all up to a blank or a mark that no address holds
+BARE = re.compile(r"""\bhttps?://[^\s<>"'`{}|\\^\x00-\x1f]{1,4000}""", re.IGNORECASE)
+#: what ends a sentence and not an address
+TAIL = ".,;:!?*_~"
+PAIRS = {")": "(", "]": "["}
+
+
+def read(source: Source) -> Document:
+    """Find addresses; one in brackets loses the bracket, one that holds both keeps them."""
+    text, charset = decode(source.body, source.charset)
+    links = Links(source.url, charset="UTF-8")
+    for match in BARE.finditer(text):
+        links.add(_without_tail(match[0]))
+    return Document(charset=charset, links=links.found, text=text[:MOST_TEXT].replace("\0", ""))
+
+
+def _without_tail(url: str) -> str:
+    while url and (url[-1] in TAIL or (url[-1] in PAIRS and url.count(PAIRS[url[-1]]) < url.count(url[-1]))):
+        url = url[:-1]
+    return url

@@ -52,6 +52,8 @@ class Minute:
     failed: int
     excluded: int
     bytes: int
+    quarantined: int
+    duplicate: int
 
 
 def list_pages(run: Run, *, status: str = "", text: str = "", after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:

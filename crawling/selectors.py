@@ -15,12 +15,13 @@ from crawling.idling import Why, why_idle
 from crawling.models import CrawlJob, HostQueue, Run, RunCount, Url, UrlState
 from crawling.models.jobs import WORKING_STATES
 
-COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes")
+COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate")
 
 
 @dataclass(frozen=True)
 class Counts:
-    """discovered = queued + in_process + succeeded + failed + excluded; fetched: answers, whatever their status."""
+    """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched: answers, whatever their status;
+    duplicate: of them, those whose content another page of the run had first."""
 
     discovered: int = 0
     queued: int = 0
@@ -30,6 +31,8 @@ class Counts:
     failed: int = 0
     excluded: int = 0
     bytes: int = 0
+    quarantined: int = 0
+    duplicate: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from pydantic import Field
 
 
 class Numbers(Schema):
-    """discovered = queued + in_process + succeeded + failed + excluded; fetched: answers, whatever their status."""
+    """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched: answers, whatever their status;
+    duplicate: of them, those whose content another page of the run had first."""
 
     discovered: int
     queued: int
@@ -20,6 +21,8 @@ class Numbers(Schema):
     failed: int
     excluded: int
     bytes: int
+    quarantined: int
+    duplicate: int
 
 
 class CrawlOut(Numbers):
@@ -112,6 +115,8 @@ class MinuteOut(Schema):
     failed: int
     excluded: int
     bytes: int
+    quarantined: int
+    duplicate: int
 
 
 class Met(Schema):

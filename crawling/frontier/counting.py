@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from crawling.frontier.recording import Outcome
 
 ADD_COUNTS = """
-INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, excluded, bytes)
-VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s)
+INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, excluded, bytes, quarantined,
+    duplicate)
+VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (run_id, process_number, minute) DO UPDATE SET
     discovered = crawling_runcount.discovered + excluded.discovered, fetched = crawling_runcount.fetched + excluded.fetched,
     succeeded = crawling_runcount.succeeded + excluded.succeeded, failed = crawling_runcount.failed + excluded.failed,
-    excluded = crawling_runcount.excluded + excluded.excluded, bytes = crawling_runcount.bytes + excluded.bytes
+    excluded = crawling_runcount.excluded + excluded.excluded, bytes = crawling_runcount.bytes + excluded.bytes,
+    quarantined = crawling_runcount.quarantined + excluded.quarantined,
+    duplicate = crawling_runcount.duplicate + excluded.duplicate
 RETURNING failed
 """
 
@@ -36,7 +39,16 @@ ON CONFLICT (run_id, state, status) DO UPDATE SET urls = c.urls + excluded.urls
 """
 
 
-def count_outcomes(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Outcome], queues: Mapping[int, int], discovered: int) -> int:
+def count_outcomes(
+    cursor: CursorWrapper,
+    shift: Shift,
+    outcomes: Collection[Outcome],
+    queues: Mapping[int, int],
+    *,
+    discovered: int,
+    quarantined: int = 0,
+    duplicate: int = 0,
+) -> int:
     """Count a batch, by minute, by host and by status; returns how many URLs the process has failed at in this minute.
 
     queues: the host queue of each URL by its id. The caller holds the run's lock.
@@ -61,6 +73,8 @@ def count_outcomes(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Out
             by_state[UrlState.FAILED],
             by_state[UrlState.EXCLUDED],
             sum(answer.bytes for answer in answers),
+            quarantined,
+            duplicate,
         ],
     )
     return int(cursor.fetchone()[0])
@@ -69,4 +83,4 @@ def count_outcomes(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Out
 def count_seeds(run_id: int, discovered: int) -> None:
     """Count the seeds of a run as discovered by its first process."""
     with connection.cursor() as cursor:
-        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0])
+        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0, 0, 0])

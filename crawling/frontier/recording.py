@@ -12,12 +12,16 @@ from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.chronicle import Chronicle
+from crawling.frontier.contents import Contents, find_originals
 from crawling.frontier.counting import count_outcomes
 from crawling.frontier.locking import locked_run
 from crawling.frontier.parcels import Parcel
+from crawling.frontier.quarantine import catch
 from crawling.frontier.sowing import Candidate, sow
-from crawling.models import Page, Shift, UrlState
+from crawling.frontier.watching import Watch, watch_yields
+from crawling.models import ExtractedRow, Page, Shift, UrlState
 from crawling.rules.statuses import FetchStatus
+from crawling.rules.traps import Pattern
 
 logger = logging.getLogger(__name__)
 
@@ -56,10 +60,15 @@ UPDATE crawling_archivefile f SET committed_length = greatest(f.committed_length
 FROM unnest(%s::bigint[], %s::bigint[]) AS written(id, length) WHERE f.id = written.id
 """
 
+Digest = bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered; becomes the page's row."""
+    """What a server answered; becomes the page's row, whose fields say what each is.
+
+    digest: b"" where the content counts for nothing, as an error's. pattern: of the page's URL.
+    """
 
     status: int
     final_url: str
@@ -71,6 +80,19 @@ class Answer:
     address: str
     fetch_seconds: float
     fetched_at: datetime
+    digest: Digest = b""
+    simhash: int | None = None
+    canonical: str = ""
+    author: str = ""
+    description: str = ""
+    abstract: str = ""
+    language: str = ""
+    links: int = 0
+    needs_browser: bool = False
+    last_modified: datetime | None = None
+    expires_at: datetime | None = None
+    pattern: Pattern | None = None
+    extracted: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +109,15 @@ class Outcome:
     parcel: Parcel | None = None
 
 
+@dataclass
+class Memory:
+    """What a shift remembers from batch to batch: what it has told of, whose content it has met, and which patterns it watches."""
+
+    chronicle: Chronicle = field(default_factory=Chronicle)
+    contents: Contents = field(default_factory=Contents)
+    watch: Watch = field(default_factory=Watch)
+
+
 class Settled(NamedTuple):
     """A URL that was still the shift's."""
 
@@ -99,15 +130,16 @@ def record(
     outcomes: Sequence[Outcome],
     *,
     numbers: Sequence[int],
-    chronicle: Chronicle | None = None,
+    memory: Memory | None = None,
     lengths: Mapping[int, int] | None = None,
 ) -> Collection[int]:
     """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all.
 
-    chronicle: the shift's, which remembers what it has told of already. lengths: of the archive's files with these pages, by id.
+    lengths: of the archive's files with these pages, by id.
     """
     if not outcomes:
         return ()
+    memory = memory or Memory()
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         settled = _settle(cursor, shift, outcomes)
         if not settled:
@@ -118,27 +150,42 @@ def record(
             cursor.execute(COUNT_REQUEUED, [requeued])
         if lengths:
             cursor.execute(COMMIT_LENGTHS, [list(lengths.keys()), list(lengths.values())])
-        Page.objects.bulk_create([_page(run.pk, outcome) for outcome in kept if outcome.answer])
-        discovered = sow(run, [link for outcome in kept for link in outcome.links], numbers=numbers)
-        failed = count_outcomes(cursor, shift, kept, {url: row.queue_id for url, row in settled.items()}, discovered)
-        (chronicle or Chronicle()).tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
+        originals = find_originals(cursor, run.pk, kept, memory.contents)
+        pages = [_page(run.pk, outcome, originals) for outcome in kept if outcome.answer]
+        Page.objects.bulk_create(pages)
+        _keep_extracted(run.pk, kept)
+        links = [link for outcome in kept for link in outcome.links]
+        discovered = sow(run, [link for link in links if not link.trap], numbers=numbers)
+        caught = catch(cursor, run, trapped, numbers=numbers) if (trapped := [link for link in links if link.trap]) else 0
+        held = watch_yields(cursor, run, kept, originals, memory.watch)
+        failed = count_outcomes(
+            cursor,
+            shift,
+            kept,
+            {url: row.queue_id for url, row in settled.items()},
+            discovered=discovered + caught,
+            quarantined=caught + held,
+            duplicate=sum(page.duplicate_of is not None for page in pages),
+        )
+        memory.chronicle.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
+    memory.contents.learn(originals)
     return settled.keys()
 
 
 def record_all(
-    shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], chronicle: Chronicle, lengths: Mapping[int, int]
+    shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], memory: Memory, lengths: Mapping[int, int]
 ) -> None:
     """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on."""
     try:
-        record(shift, outcomes, numbers=numbers, chronicle=chronicle, lengths=lengths)
+        record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
     except DataError:
         for outcome in outcomes:
             try:
-                record(shift, [outcome], numbers=numbers, chronicle=chronicle, lengths=lengths)
+                record(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
                 fault = Outcome(outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}")
-                record(shift, [fault], numbers=numbers, chronicle=chronicle)
+                record(shift, [fault], numbers=numbers, memory=memory)
 
 
 def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) -> dict[int, Settled]:
@@ -161,10 +208,16 @@ def _text(value: str) -> str:
     return value.replace("\0", "").encode(errors="replace").decode()
 
 
-def _page(run_id: int, outcome: Outcome) -> Page:
+def _keep_extracted(run_id: int, outcomes: Sequence[Outcome]) -> None:
+    rows = [(outcome.url_id, *row) for outcome in outcomes if outcome.answer for row in outcome.answer.extracted]
+    ExtractedRow.objects.bulk_create(ExtractedRow(run_id=run_id, url_id=url, name=name, value=_text(value)) for url, name, value in rows)
+
+
+def _page(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> Page:
     answer = outcome.answer
     assert answer is not None
     place = outcome.parcel.place if outcome.parcel else None
+    original = originals.get(answer.digest, outcome.url_id)
     return Page(
         url_id=outcome.url_id,
         run_id=run_id,
@@ -183,6 +236,18 @@ def _page(run_id: int, outcome: Outcome) -> Page:
         archive_length=place.length if place else None,
         payload_sha256=place.payload_sha256 if place else None,
         is_revisit=place is not None and place.is_revisit,
+        digest=answer.digest or None,
+        duplicate_of=original if original != outcome.url_id else None,
+        simhash=answer.simhash,
+        canonical=answer.canonical,
+        author=_text(answer.author),
+        description=_text(answer.description),
+        abstract=_text(answer.abstract),
+        language=_text(answer.language),
+        links=answer.links,
+        needs_browser=answer.needs_browser,
+        last_modified=answer.last_modified,
+        expires_at=answer.expires_at,
     )
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from crawling.models import Run
+from crawling.models import Run, UrlState
 from crawling.rules.addresses import Address, fingerprint, signed
 from crawling.rules.placing import place
 from crawling.rules.ranking import Order, rank_of
+from crawling.rules.traps import Pattern
 
 ADD_HOSTS = "INSERT INTO crawling_host (name) SELECT unnest(%s::text[]) ON CONFLICT (name) DO NOTHING"
 
@@ -29,11 +30,11 @@ SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.h
 
 #: ids follow the order of the arrays, and the order of ids is the order of visits among equals
 ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, state)
-SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, 'q'
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, state)
+SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, %(state)s
 FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[],
-            %(vias)s::bigint[], %(redirects)s::int[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, place)
+            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[])
+     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, place)
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
@@ -49,16 +50,21 @@ FIND_SEEN = "SELECT fingerprint, url FROM crawling_url WHERE run_id = %s AND fin
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row."""
+    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
+
+    trap: the suspicious pattern that it is quarantined for.
+    """
 
     address: Address
     depth: int
     via: int | None
     redirects: int = 0
+    pattern: int | None = None
+    trap: Pattern | None = None
 
 
-def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
-    """Queue what this run has not seen; returns how many that were. The caller holds the run's lock.
+def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int], state: UrlState = UrlState.QUEUED) -> int:
+    """Queue what this run has not seen, or keep it in another state; returns how many that were. The caller holds the run's lock.
 
     `numbers` are those of the run's processes, on which hosts are placed.
     """
@@ -73,8 +79,9 @@ def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) ->
         left = [(fingerprint(url), candidate) for url, candidate in once.items()]
         order = Order(run.crawl.visit_order)
         while left:
-            left = _add(cursor, run.pk, order, left, queues, added)
-        cursor.execute(COUNT_ADDED, [list(added), list(added.values())])
+            left = _add(cursor, run.pk, order, left, queues, added, state)
+        if state == UrlState.QUEUED:
+            cursor.execute(COUNT_ADDED, [list(added), list(added.values())])
     return added.total()
 
 
@@ -92,7 +99,13 @@ def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequen
 
 
 def _add(
-    cursor: CursorWrapper, run_id: int, order: Order, candidates: list[tuple[int, Candidate]], queues: dict[str, int], added: Counter[int]
+    cursor: CursorWrapper,
+    run_id: int,
+    order: Order,
+    candidates: list[tuple[int, Candidate]],
+    queues: dict[str, int],
+    added: Counter[int],
+    state: UrlState,
 ) -> list[tuple[int, Candidate]]:
     """Insert those whose fingerprint is free, count them by queue, and return those that must try the next fingerprint.
 
@@ -114,6 +127,8 @@ def _add(
             "ranks": [rank_of(order, row.depth) for row in rows],
             "vias": [row.via for row in rows],
             "redirects": [row.redirects for row in rows],
+            "patterns": [row.trap.key if row.trap else row.pattern for row in rows],
+            "state": state.value,
         },
     )
     inserted = {mark: queue for queue, mark in cursor.fetchall()}

@@ -2,16 +2,19 @@
 
 from crawling.models.access import AllowedNetwork, Identity
 from crawling.models.archive import ArchiveFile
+from crawling.models.extracted import ExtractedRow
 from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
+from crawling.models.patterns import TrapPattern
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 
 __all__ = [
     "AllowedNetwork",
     "ArchiveFile",
     "CrawlJob",
+    "ExtractedRow",
     "Host",
     "HostQueue",
     "Identity",
@@ -25,6 +28,7 @@ __all__ = [
     "RunState",
     "RunStatusCount",
     "Shift",
+    "TrapPattern",
     "Trial",
     "TrialOutcome",
     "TrialPolicy",

@@ -66,13 +66,14 @@ class HostQueue(models.Model):
 
 
 class UrlState(models.TextChoices):
-    """discovered = the sum of all five (DESIGN's counts)."""
+    """discovered = the sum of all six (DESIGN's counts). What is quarantined waits for an operator's word, not for a toe."""
 
     QUEUED = "q", "queued"
     IN_PROCESS = "p", "in process"
     SUCCEEDED = "s", "succeeded"
     FAILED = "f", "failed"
     EXCLUDED = "x", "excluded"
+    QUARANTINED = "t", "quarantined"
 
 
 class Url(models.Model):
@@ -85,6 +86,7 @@ class Url(models.Model):
     depth = models.SmallIntegerField()
     rank = models.FloatField(help_text="lowest first; among equals, first found first")
     via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
+    pattern = models.BigIntegerField(null=True, help_text="key of the pattern it shares with URLs that differ by numbers and ids only")
     redirects = models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found")
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, related_name="urls")
@@ -100,6 +102,8 @@ class Url(models.Model):
             models.Index(fields=["queue", "rank", "id"], condition=Q(state="q"), name="urls_waiting"),
             models.Index(fields=["shift"], condition=Q(state="p"), name="urls_in_process"),
             models.Index(fields=["run", "queue"], condition=Q(depth=0), name="seeds_of_a_run"),
+            models.Index(fields=["run", "pattern"], condition=Q(state="q", pattern__isnull=False), name="urls_waiting_by_pattern"),
+            models.Index(fields=["run", "pattern", "id"], condition=Q(state="t"), name="urls_quarantined"),
             models.Index(fields=["run", "status"], condition=Q(state__in=["f", "x"]), name="urls_that_ended_badly"),
         ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 
 from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
@@ -21,6 +22,20 @@ class Page(models.Model):
     title = models.TextField(blank=True)
     bytes = models.BigIntegerField()
     fingerprint = models.BigIntegerField(help_text="64 bits of the content (SEEDS W8)")
+    digest = models.BinaryField(
+        max_length=32, null=True, help_text="SHA-256 of the content, which settles what two fingerprints leave open"
+    )
+    duplicate_of = models.BigIntegerField(null=True, help_text="id of the URL that had the same content first in this run")
+    simhash = models.BigIntegerField(null=True, help_text="64 bits that pages of nearly the same text share but for a few")
+    canonical = models.TextField(blank=True, db_default="", help_text="the address by which the page itself wants to be known")
+    author = models.TextField(blank=True, db_default="")
+    description = models.TextField(blank=True, db_default="")
+    abstract = models.TextField(blank=True, db_default="", help_text="how its text begins")
+    language = models.TextField(blank=True, db_default="")
+    links = models.IntegerField(db_default=0, help_text="addresses it leads to, in scope or not")
+    needs_browser = models.BooleanField(db_default=False, help_text="scripts make its content, and they are not run")
+    last_modified = models.DateTimeField(null=True, help_text="as the server states it")
+    expires_at = models.DateTimeField(null=True, help_text="until when the server lets it count as fresh")
     address = models.GenericIPAddressField(help_text="the address that answered")
     fetch_seconds = models.FloatField()
     fetched_at = models.DateTimeField()
@@ -34,8 +49,10 @@ class Page(models.Model):
         indexes = [
             models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"),
             models.Index(
-                fields=["run", "fingerprint"], condition=models.Q(is_revisit=False, archive_file__isnull=False), name="archived_payloads"
+                fields=["run", "fingerprint"], condition=Q(is_revisit=False, archive_file__isnull=False), name="archived_payloads"
             ),
+            models.Index(fields=["run", "fingerprint"], condition=Q(duplicate_of=None, digest__isnull=False), name="originals_of_a_run"),
+            models.Index(fields=["run", "duplicate_of", "url"], condition=Q(duplicate_of__isnull=False), name="duplicates_of_a_run"),
         ]
 
     def __str__(self) -> str:
@@ -68,6 +85,8 @@ class RunCount(models.Model):
     succeeded = models.BigIntegerField(db_default=0)
     failed = models.BigIntegerField(db_default=0)
     excluded = models.BigIntegerField(db_default=0)
+    quarantined = models.BigIntegerField(db_default=0, help_text="less those that were let go again")
+    duplicate = models.BigIntegerField(db_default=0)
     bytes = models.BigIntegerField(db_default=0)
 
     class Meta:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, Source, one_line
 from crawling.documents.registry import read_document
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
@@ -16,10 +17,14 @@ from crawling.frontier.sowing import Candidate
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, read_address, signed
+from crawling.rules.freshness import fresh_until, read_date
 from crawling.rules.politeness import retry_after
+from crawling.rules.simhash import simhash
 from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, FetchStatus, explain, is_redirect, succeeded
+from crawling.rules.traps import pattern_of
 
 NOTHING = Document()
+ABSTRACT_LENGTH = 300
 
 
 def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, kit: Kit) -> Outcome:
@@ -66,13 +71,22 @@ def _links(claimed: ClaimedUrl, document: Document, target: Address | None, kit:
     """A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
     depth = claimed.depth + 1
     found = [link for link in document.links if kit.scope.admits(link, depth)]
-    links = [Candidate(link, depth, claimed.id) for link in kit.seen.unseen(found)]
+    links = [candidate for link in kit.seen.unseen(found) if (candidate := _candidate(link, depth, claimed, kit))]
     if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
         links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1))
     return links
 
 
+def _candidate(link: Address, depth: int, claimed: ClaimedUrl, kit: Kit) -> Candidate | None:
+    judged = kit.traps.judge(link)
+    if judged.is_banned:
+        return None
+    return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap)
+
+
 def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:
+    now = datetime.now(UTC)
+    is_content = 200 <= fetched.status < 300 and bool(fetched.body)
     return Answer(
         status=fetched.status,
         final_url=target.url if target else address.url,
@@ -83,5 +97,18 @@ def _answer(address: Address, dialled: str, fetched: Fetched, document: Document
         fingerprint=signed(xxh3_64_intdigest(fetched.body)),
         address=dialled,
         fetch_seconds=fetched.seconds,
-        fetched_at=datetime.now(UTC),
+        fetched_at=now,
+        digest=sha256(fetched.body).digest() if is_content else b"",
+        simhash=simhash(document.text) if document.text else None,
+        canonical=document.canonical,
+        author=document.author,
+        description=document.description,
+        abstract=one_line(document.text, ABSTRACT_LENGTH),
+        language=document.language,
+        links=len(document.links),
+        needs_browser=document.needs_browser,
+        last_modified=read_date(fetched.headers.get("Last-Modified", "")),
+        expires_at=fresh_until(fetched.headers, now),
+        pattern=pattern_of(address),
+        extracted=document.extracted,
     )

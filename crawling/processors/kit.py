@@ -14,6 +14,7 @@ from crawling.frontier.seen import Seen
 from crawling.rules.addresses import Address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
+from crawling.rules.trapgate import TrapGate
 from crawling.rules.vetting import Allowed
 
 #: what an answer may have beside its document: headers, the marks between chunks
@@ -39,6 +40,7 @@ class Kit:
     keep_robots: Callable[[str, int, bytes], None]
     answer_seconds: float = 60.0
     archives: bool = False
+    traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)
     session: PinnedSession = field(init=False)

@@ -12,11 +12,15 @@ from pydantic_core import PydanticCustomError
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
+from crawling.rules.selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
 MAX_SEEDS = 5000
 MAX_BATCH_SIZE = 500
 MAX_NAME_LENGTH = 100
+#: extraction rules of an order
+MAX_RULES = 50
+ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
 
 def _no_truth_value(value: object) -> object:
@@ -28,6 +32,8 @@ def _no_truth_value(value: object) -> object:
 #: JSON's true would otherwise count as 1
 NUMBER = BeforeValidator(_no_truth_value)
 Units = Annotated[int, Field(ge=0, le=2_000_000_000), NUMBER]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=ONE_LINE)]
+Rule = Annotated[str, Field(min_length=1, max_length=500, pattern=ONE_LINE)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000), NUMBER]
 
 
@@ -42,13 +48,16 @@ class CrawlOrder(BaseModel):
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
     batch_size: URLs a host hands out between two looks at the frontier; 1 keeps the order of visits exact, more is faster.
     archive: whether every answer is kept as it came, in WARC files.
+    obey_nofollow: links marked `nofollow`, and all links of pages so marked, are left alone.
+    requisites: what pages are shown with (images, sheets, scripts, media) is fetched like any link.
+    extract: name -> CSS selector of what is taken out of every HTML page; `::attr(NAME)` behind it takes an attribute.
     claim: Max, units by resource class; classes that are left out take the pool's usual share.
     processes: crawl processes that share the hosts; on one host a second one gains nothing.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=ONE_LINE)]
     seeds: Annotated[list[str], Field(min_length=1, max_length=MAX_SEEDS)]
     scope: Annotated[Reach, _words(Reach)] = Reach.HOST
     order: Annotated[Order, _words(Order)] = Order.BREADTH_FIRST
@@ -60,7 +69,23 @@ class CrawlOrder(BaseModel):
     processes: Annotated[int, Field(ge=1, le=64), NUMBER] = 1
     batch_size: Annotated[int, Field(ge=1, le=MAX_BATCH_SIZE), NUMBER] = 100
     archive: bool = True
+    obey_nofollow: bool = False
+    requisites: bool = False
+    extract: Annotated[dict[Name, Rule], Field(max_length=MAX_RULES)] = Field(default_factory=dict)
     claim: dict[str, Units] = Field(default_factory=dict)
+
+    @field_validator("extract")
+    @classmethod
+    def _selectors(cls, rules: dict[str, str]) -> dict[str, str]:
+        wrong = []
+        for rule in rules.values():
+            try:
+                read_selector(rule)
+            except BadSelector as error:
+                wrong.append(str(error))
+        if wrong:
+            raise ValueError("; ".join(wrong[:3]))
+        return rules
 
     @field_validator("name")
     @classmethod
@@ -104,7 +129,7 @@ SENTENCES = {
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must be one line without control characters",
     "list_type": "must be a list",
-    "dict_type": "must be a table of class and units",
+    "dict_type": "must be a table, of classes and units or of names and selectors",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "enum": "must be {expected}",

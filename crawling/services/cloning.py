@@ -28,6 +28,9 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "processes": crawl.processes,
         "batch_size": crawl.batch_size,
         "archive": crawl.archive,
+        "obey_nofollow": crawl.obey_nofollow,
+        "requisites": crawl.requisites,
+        "extract": dict(crawl.extract),
         "claim": dict(crawl.claim),
     }
 

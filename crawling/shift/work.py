@@ -10,18 +10,21 @@ from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 
 from django.conf import settings
+from django.utils import timezone
 
 from crawling.access import allowed_networks, identity
+from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
-from crawling.frontier.chronicle import Chronicle
 from crawling.frontier.due import seconds_until_due, seeds_of
 from crawling.frontier.limits import limit_reached
-from crawling.frontier.recording import Outcome, record_all
+from crawling.frontier.quarantine import states_of
+from crawling.frontier.recording import Memory, Outcome, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.scope import Reach, Scope
+from crawling.rules.trapgate import TrapGate
 from crawling.services.pausing import pause_by_itself
 from crawling.services.shifts import LONGEST_SLICES, end_shift
 from crawling.shift.archiving import Archiving, paused_by
@@ -54,7 +57,7 @@ class ShiftWork:
         self._bench = Workbench()
         self._toes = ToePool(self._bench, self._kit, self._archive.put)
         self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"])
-        self._chronicle = Chronicle()
+        self._memory = Memory()
         self._outcomes: list[Outcome] = []
         self._oldest = self._looked_at = self._began_at = time.monotonic()
         self._ending = ""
@@ -108,7 +111,7 @@ class ShiftWork:
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
-        record_all(self._shift, outcomes, numbers=self._numbers, chronicle=self._chronicle, lengths=lengths)
+        record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
         robots = []
         while not self._robots_found.empty():
             robots.append(self._robots_found.get())
@@ -122,6 +125,7 @@ class ShiftWork:
         """Ask the slower questions: is it time to end, and would more toes help?"""
         now = self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
+        self._kit.traps.states = states_of(run.pk)
         self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
         age = now - self._began_at
         if self._lease.is_lost:
@@ -178,4 +182,6 @@ def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, 
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,
         archives=run.crawl.archive,
+        reading=Reading(run.crawl.obey_nofollow, run.crawl.requisites, run.crawl.extract),
+        traps=TrapGate(timezone.now().year, states_of(run.pk)),
     )

@@ -1,0 +1,54 @@
+"""Which pages have the content of one before them, exactly (SEEDS W8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from django.db.backends.utils import CursorWrapper
+
+if TYPE_CHECKING:
+    from crawling.frontier.recording import Outcome
+
+CAPACITY = 50_000
+
+FIND_ORIGINALS = """
+SELECT fingerprint, digest, url_id FROM crawling_page
+WHERE run_id = %s AND fingerprint = ANY(%s) AND duplicate_of IS NULL AND digest IS NOT NULL
+"""
+
+
+class Contents:
+    """The originals that a shift has met, the latest CAPACITY of them: url id by SHA-256. Exact; it only spares queries."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._urls: dict[bytes, int] = {}
+
+    def __getitem__(self, digest: bytes) -> int | None:
+        url_id = self._urls.pop(digest, None)
+        if url_id is not None:
+            self._urls[digest] = url_id  # put back at the end: what is copied often stays
+        return url_id
+
+    def learn(self, originals: Mapping[bytes, int]) -> None:
+        """Remember what a transaction that was committed found or made."""
+        self._urls.update(originals)
+        while len(self._urls) > self._capacity:
+            del self._urls[next(iter(self._urls))]
+
+
+def find_originals(cursor: CursorWrapper, run_id: int, outcomes: Sequence[Outcome], known: Contents) -> dict[bytes, int]:
+    """Return the URL that had each content first, by SHA-256: known, stored, or the first of this batch.
+
+    The caller holds the run's lock, so two shifts never take two originals for one content.
+    """
+    answers = [(outcome.url_id, outcome.answer) for outcome in outcomes if outcome.answer and outcome.answer.digest]
+    originals = {answer.digest: url_id for _, answer in answers if (url_id := known[answer.digest]) is not None}
+    asked = {answer.fingerprint for _, answer in answers if answer.digest not in originals}
+    if asked:
+        cursor.execute(FIND_ORIGINALS, [run_id, list(asked)])
+        originals.update((bytes(digest), url_id) for _, digest, url_id in cursor.fetchall())
+    for url_id, answer in answers:
+        originals.setdefault(answer.digest, url_id)
+    return originals

@@ -1,0 +1,94 @@
+"""What the pages of each pattern are worth: those of a trap hold nothing new."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.quarantine import hold, tell
+from crawling.models import Run, TrapPattern
+from crawling.rules.simhash import is_alike
+from crawling.rules.trapgate import TrapState
+from crawling.rules.traps import LEAST_YIELD, MOST_ON_TRIAL, Pattern
+
+if TYPE_CHECKING:
+    from crawling.frontier.recording import Answer, Outcome
+
+#: texts of a pattern that the next is compared with, and patterns that a shift remembers
+COMPARED = 64
+MOST_PATTERNS = 5_000
+#: a pattern becomes a row once a shift has fetched so many of its pages: most patterns have only one
+WATCHED_FROM = 5
+
+ADD_YIELDS = """
+INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, fetched, fresh, found_at)
+SELECT %s, new.key, new.pattern, '', 'watched', new.fetched, new.fresh, clock_timestamp()
+FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS new(key, pattern, fetched, fresh)
+ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched, fresh = p.fresh + excluded.fresh
+RETURNING p.key, p.state, p.fetched, p.fresh
+"""
+
+
+@dataclass
+class Tally:
+    """Of one pattern: the latest texts that were new, and the pages that its row does not count yet."""
+
+    pattern: Pattern
+    texts: deque[int] = field(default_factory=lambda: deque(maxlen=COMPARED))
+    fetched: int = 0
+    fresh: int = 0
+    is_row: bool = False
+
+    def count(self, simhash: int | None, is_copy: bool) -> None:
+        """Count a page. A copy is worth nothing, nor is one that says what one of the latest said."""
+        is_fresh = not is_copy and (simhash is None or not is_alike(simhash, self.texts))
+        self.fetched += 1
+        self.fresh += is_fresh
+        if is_fresh and simhash is not None:
+            self.texts.append(simhash)
+        self.is_row = self.is_row or self.fetched >= WATCHED_FROM
+
+
+class Watch:
+    """The patterns that a shift has fetched pages of, the latest MOST_PATTERNS of them."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[int, Tally] = {}
+
+    def count(self, url_id: int, answer: Answer, originals: Mapping[bytes, int]) -> Tally | None:
+        """Count a page under its pattern, if it has one and was read."""
+        if answer.pattern is None or not answer.digest:
+            return None
+        tally = self._tallies.pop(answer.pattern.key, None) or Tally(answer.pattern)
+        self._tallies[answer.pattern.key] = tally
+        if len(self._tallies) > MOST_PATTERNS:
+            del self._tallies[next(iter(self._tallies))]
+        tally.count(answer.simhash, originals.get(answer.digest, url_id) != url_id)
+        return tally
+
+
+def watch_yields(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], originals: Mapping[bytes, int], watch: Watch) -> int:
+    """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little; returns how many those were.
+
+    The caller holds the run's lock.
+    """
+    counted = [watch.count(outcome.url_id, outcome.answer, originals) for outcome in outcomes if outcome.answer]
+    tallies = {tally.pattern.key: tally for tally in counted if tally and tally.is_row}
+    if not tallies:
+        return 0
+    rows = [(key, tallies[key].pattern.text, tallies[key].fetched, tallies[key].fresh) for key in sorted(tallies)]
+    cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
+    held = 0
+    for key, state, fetched, fresh in cursor.fetchall():
+        tallies[key].fetched = tallies[key].fresh = 0
+        if state == TrapState.WATCHED and fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched:
+            TrapPattern.objects.filter(run=run, key=key).update(state=TrapState.QUARANTINED, rule="yield")
+            tell(run.pk, tallies[key].pattern)
+            held += hold(cursor, run.pk, key)
+        elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
+            held += hold(cursor, run.pk, key)
+    return held

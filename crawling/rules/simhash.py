@@ -1,0 +1,47 @@
+"""Which texts are nearly the same: 64 bits of which near texts share most (Charikar 2002; Manku, Jain and Das Sarma 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+#: texts of which so many bits differ, or fewer, are near duplicates; four bands of 16 bits find all of them
+NEAR_BITS = 3
+#: texts of which so many differ have nine tenths in common
+ALIKE_BITS = 8
+#: shorter texts say too little to be compared
+LEAST_BYTES = 48
+FOLDED = bytes.maketrans(b"123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"000000000abcdefghijklmnopqrstuvwxyz")
+BLANKS = b" \t\n\r\f\v"
+#: so few features are all taken
+SAMPLED_FROM = 4096
+#: odd constants that spread the bits of a number (splitmix64)
+SPREAD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+def simhash(text: str) -> int | None:
+    """Return the 64 bits of a text, signed; None if there is too little of it. Blanks do not count, and numbers count as alike:
+    dates and counters change.
+
+    Features are eight bytes in a row; of a longer text a quarter of them, chosen by their hash.
+    """
+    body = text.encode(errors="replace").translate(FOLDED, BLANKS)
+    if len(body) < LEAST_BYTES:
+        return None
+    features: np.ndarray = np.ndarray((len(body) - 7,), np.uint64, body, strides=(1,)) * SPREAD[0]
+    if len(features) > SAMPLED_FROM:
+        features = features[features < np.uint64(1 << 62)]
+    features = (features ^ (features >> np.uint64(29))) * SPREAD[1]
+    features ^= features >> np.uint64(32)
+    bits = np.unpackbits(features.view(np.uint8).reshape(-1, 8), axis=1)
+    shares = np.ones(len(bits), np.float32) @ bits.astype(np.float32)
+    return int(np.packbits(2 * shares > len(bits)).view(np.int64)[0])
+
+
+def is_alike(one: int, others: Sequence[int], most_bits: int = ALIKE_BITS) -> bool:
+    """Whether the text is like any of the others."""
+    if not others:
+        return False
+    differing = np.bitwise_count(np.fromiter(others, np.int64, len(others)) ^ np.int64(one))
+    return bool((differing <= most_bits).any())

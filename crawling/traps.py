@@ -58,5 +58,6 @@ def _views(run: Run, rows: Sequence[TrapPattern]) -> list[TrapView]:
         cursor.execute(HELD, {"run": run.pk, "keys": [row.key for row in rows]})
         held = {key: (count, tuple(urls or ())) for key, count, urls in cursor.fetchall()}
     return [
-        TrapView(row.key, row.pattern, row.state, row.rule, REASONS.get(row.rule, ""), row.fetched, row.fresh, *held[row.key]) for row in rows
+        TrapView(row.key, row.pattern, row.state, row.rule, REASONS.get(row.rule, ""), row.fetched, row.fresh, *held[row.key])
+        for row in rows
     ]

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.views import crawl, crawls, deleting, new, steering, stored
+from crawling.views import crawl, crawls, deleting, documents, new, steering, stored
 
 app_name = "crawling"
 urlpatterns = [
@@ -18,6 +18,9 @@ urlpatterns = [
     path("<int:pk>/archive/", stored.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", stored.file, name="archive-file"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
+    path("<int:pk>/extracted/", documents.extracted, name="extracted"),
+    re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),
+    path("<int:pk>/traps/", documents.judge, name="judge"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
     re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$", steering.steer, name="steer"),
 ]

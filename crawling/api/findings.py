@@ -83,6 +83,7 @@ def stats(
 
 def _page(page: Page) -> PageOut:
     return PageOut(
+        id=page.pk,
         url=page.url.url,
         final_url=page.final_url,
         status=page.status,
@@ -97,4 +98,17 @@ def _page(page: Page) -> PageOut:
         warc_file=page.archive_file.name if page.archive_file else None,
         warc_offset=page.archive_offset,
         fingerprint=f"{page.fingerprint & (1 << 64) - 1:016x}",
+        duplicate_of=page.duplicate_of,
+        canonical=page.canonical,
+        author=page.author,
+        description=page.description,
+        abstract=page.abstract,
+        language=page.language,
+        links=page.links,
+        needs_browser=page.needs_browser,
+        last_modified=page.last_modified,
+        expires_at=page.expires_at,
+        via=page.url.via,
+        rank=page.url.rank,
+        attempts=page.url.attempts,
     )

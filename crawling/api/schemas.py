@@ -61,8 +61,13 @@ class RunOut(Schema):
 
 
 class PageOut(Schema):
-    """An answered fetch. `fingerprint` is that of the content: pages that share it are copies of each other."""
+    """An answered fetch. `fingerprint` is that of the content: pages that share it are copies of each other.
 
+    These are the fields that SEEDS B6 asks for: number, layer and weight stand as id, depth and rank; the hit count as attempts;
+    the reference as via; the time to live as expires_at.
+    """
+
+    id: int
     url: str
     final_url: str
     status: int
@@ -77,6 +82,19 @@ class PageOut(Schema):
     fingerprint: str
     warc_file: str | None = Field(description="the archive file that has it; null if it was not archived")
     warc_offset: int | None = Field(description="where its response or revisit record begins in that file")
+    duplicate_of: int | None = Field(description="id of the page that had this content first in the run")
+    canonical: str = Field(description="the address by which the page itself wants to be known")
+    author: str
+    description: str
+    abstract: str
+    language: str
+    links: int = Field(description="addresses it leads to, in scope or not")
+    needs_browser: bool = Field(description="scripts make its content, and they are not run")
+    last_modified: datetime | None
+    expires_at: datetime | None
+    via: int | None = Field(description="id of the page on which it was found")
+    rank: float
+    attempts: int
 
 
 class HostOut(Schema):

@@ -9,7 +9,8 @@ from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_by_robots
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import read_address
+from crawling.rules.addresses import Address, read_address
+from crawling.rules.robots import Robots
 
 
 def step(visit: Visit, kit: Kit) -> Outcome | None:
@@ -35,8 +36,15 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     visit.free_at = time.monotonic() + visit.delay
     outcome = None
     try:
-        outcome = conclude(claimed, address, dial, fetched, kit)
+        outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))
+        if outcome.answer:
+            visit.mapped.add(address.origin)
         return outcome
     finally:
         if fetched.exchange and not (outcome and outcome.parcel):
             fetched.exchange.close()
+
+
+def _sitemaps(visit: Visit, address: Address, robots: Robots | None) -> list[str]:
+    """Sitemaps go with the first page of their origin: links need a page that they were found on."""
+    return robots.sitemaps if robots and address.origin not in visit.mapped else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, read_address, signed
 from crawling.rules.freshness import fresh_until, read_date
+from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
 from crawling.rules.simhash import simhash
 from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, FetchStatus, explain, is_redirect, succeeded
@@ -27,8 +29,11 @@ NOTHING = Document()
 ABSTRACT_LENGTH = 300
 
 
-def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, kit: Kit) -> Outcome:
-    """Return what became of the URL. A try that may end better in a moment goes back to the queue."""
+def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, kit: Kit, *, sitemaps: Sequence[str] = ()) -> Outcome:
+    """Return what became of the URL. A try that may end better in a moment goes back to the queue.
+
+    sitemaps: those of the site, which count as links of this page.
+    """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
     if fetched.status in TRANSIENT:
         retry = retry_after(claimed.attempts, of_robots=fetched.is_of_robots)
@@ -44,8 +49,12 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     if target and claimed.redirects >= MOST_REDIRECTS:
         too_many = FetchStatus.TOO_MANY_REDIRECTS
         return Outcome(claimed.id, UrlState.FAILED, too_many, too_many.sentence, answer=answer, parcel=parcel)
+    maps = Links(address.url)
+    for sitemap in sitemaps:
+        maps.add(sitemap)
+    links = _links(claimed, [*document.links, *maps.found], target, kit)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
-    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=_links(claimed, document, target, kit), parcel=parcel)
+    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, parcel=parcel)
 
 
 def _parcel(claimed: ClaimedUrl, fetched: Fetched) -> Parcel | None:
@@ -67,10 +76,10 @@ def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
     return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, kit.reading))
 
 
-def _links(claimed: ClaimedUrl, document: Document, target: Address | None, kit: Kit) -> list[Candidate]:
+def _links(claimed: ClaimedUrl, written: Sequence[Address], target: Address | None, kit: Kit) -> list[Candidate]:
     """A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
     depth = claimed.depth + 1
-    found = [link for link in document.links if kit.scope.admits(link, depth)]
+    found = [link for link in written if kit.scope.admits(link, depth)]
     links = [candidate for link in kit.seen.unseen(found) if (candidate := _candidate(link, depth, claimed, kit))]
     if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
         links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1))

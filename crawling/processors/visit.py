@@ -17,6 +17,7 @@ class Visit:
 
     configured_delay is written by the shift alone, which follows the crawl's order, and asked_delay (robots.txt's) by the toe
     that has the visit: neither can undo what the other wrote.
+    mapped: the origins whose sitemaps were handed on as links.
     """
 
     host: LeasedHost
@@ -27,6 +28,7 @@ class Visit:
     robots: dict[str, Robots] = field(default_factory=dict)
     urls: deque[ClaimedUrl] = field(default_factory=deque)
     asked_delay: float = 0.0
+    mapped: set[str] = field(default_factory=set)
 
     @property
     def delay(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from protego import Protego
 
@@ -11,6 +12,8 @@ from protego import Protego
 MAX_ROBOTS_BYTES = 500 * 1024
 #: each costs another reading of the file
 MOST_LINES_TRIED = 100
+#: a site has one, or an index of them
+MOST_SITEMAPS = 1000
 BYTE_ORDER_MARK = "\ufeff"
 AGENT_LINE = re.compile(r"(\s*user[- ]?agent\s*[:\s]\s*)([^#]*)", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
@@ -29,6 +32,11 @@ class Robots:
 
     def allows(self, url: str) -> bool:
         return self.rules is None or bool(self.rules.can_fetch(url, self.token))
+
+    @property
+    def sitemaps(self) -> list[str]:
+        """Where the site's sitemaps are, as they are written; they hold for everybody (sitemaps.org)."""
+        return list(islice(self.rules.sitemaps, MOST_SITEMAPS)) if self.rules else []
 
     @property
     def crawl_delay(self) -> float | None:

@@ -19,8 +19,9 @@ from crawling.run_page.rates import Rates, rates_of
 from crawling.run_page.statuses import Cause, StatusRow, causes_of, status_rows
 from crawling.selectors import CrawlView, crawl_view, run_view
 from crawling.services.bank import default_pool
+from crawling.traps import TrapView, undecided
 
-RUNS = SHIFTS = 10
+RUNS = SHIFTS = TRAPS = 10
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class CrawlPage:
     log: LogWindow = field(default_factory=lambda: LogWindow((), None))
     dealings: Sequence[Dealings] = ()
     shifts: Sequence[Shift] = ()
+    traps: Sequence[TrapView] = ()
 
     @property
     def is_latest(self) -> bool:
@@ -90,6 +92,8 @@ class CrawlPage:
             "--processes": crawl.processes if crawl.processes > 1 else None,
         }
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
+        given += [flag for flag, is_set in (("--obey-nofollow", crawl.obey_nofollow), ("--requisites", crawl.requisites)) if is_set]
+        given += [f"--extract {shlex.quote(f'{name}={selector}')}" for name, selector in crawl.extract.items()]
         seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
 
@@ -118,6 +122,7 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         log=log_of(run, level=level, text=text, before=before),
         dealings=dealings_of(run),
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
+        traps=undecided(run, most=TRAPS),
     )
 
 

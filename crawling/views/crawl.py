@@ -34,8 +34,8 @@ LEVEL_WORDS = {"info": "all lines", "warning": "warnings and errors", "error": "
 def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the line `?before=`."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    run = _run(request, job)
-    level, text, before = request.GET.get("level", ""), _text(request, "text"), _number(request, "before")
+    run = asked_run(request, job)
+    level, text, before = request.GET.get("level", ""), _text(request, "text"), asked_number(request, "before")
     level = level if level in LEVELS else "info"
     page = run_page(run, level=LEVELS[level], text=text, before=before) if run else empty_page(job)
     asked = {"level": level, "text": text, "before": before}
@@ -55,12 +55,12 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
 def pages(request: HttpRequest, pk: int) -> HttpResponse:
     """List the pages of a run: of `?status=`, holding `?q=` in address or title, before the page `?before=`."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    run = _run(request, job)
-    text, status = _text(request, "q"), _number(request, "status")
+    run = asked_run(request, job)
+    text, status = _text(request, "q"), asked_number(request, "status")
     window = PageWindow([], None)
     try:
         if run:
-            window = pages_of(run, most=PAGES, text=text, status=status, before=_number(request, "before"))
+            window = pages_of(run, most=PAGES, text=text, status=status, before=asked_number(request, "before"))
     except SearchTookTooLong as error:
         messages.error(request, str(error))
     statuses = run.status_counts.filter(urls__gt=0, status__gt=0).order_by("status").values_list("status", "urls") if run else []
@@ -75,7 +75,7 @@ def pages(request: HttpRequest, pk: int) -> HttpResponse:
 def hosts(request: HttpRequest, pk: int) -> HttpResponse:
     """List the hosts of a run that hold `?q=` in their names, by `?sort=`; those with most to do first."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    run = _run(request, job)
+    run = asked_run(request, job)
     if run is None:
         raise Http404(f"{job.name} has never been started, so it has no hosts yet.")
     text, sort = _text(request, "q"), request.GET.get("sort", "")
@@ -105,9 +105,9 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
     return back(request) if request.POST.get("next") else redirect(reverse("crawling:crawl", args=[pk]))
 
 
-def _run(request: HttpRequest, job: CrawlJob) -> Run | None:
+def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
     """The run asked for, or the latest; None: the crawl was never started."""
-    number = _number(request, "run")
+    number = asked_number(request, "run")
     if number is None:
         return job.runs.select_related("crawl").first()
     return get_object_or_404(job.runs.select_related("crawl"), number=number)
@@ -117,7 +117,7 @@ def _text(request: HttpRequest, name: str) -> str:
     return request.GET.get(name, "").replace("\0", "").strip()[:200]
 
 
-def _number(request: HttpRequest, name: str) -> int | None:
+def asked_number(request: HttpRequest, name: str) -> int | None:
     """A number from the address; nonsense counts as not given."""
     text = request.GET.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -6,6 +6,7 @@ from ninja import Swagger
 
 from allocation.api import banker, pools
 from crawling.api.crawls import crawls
+from crawling.api.documents import documents
 from crawling.api.findings import findings
 from crawling.api.history import history
 from crawling.api.steering import steering
@@ -33,6 +34,7 @@ api = DescribedAPI(
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", steering, tags=["steering"])
 api.add_router("/crawls", findings, tags=["findings"])
+api.add_router("/crawls", documents, tags=["findings"])
 api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])

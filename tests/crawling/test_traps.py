@@ -14,7 +14,11 @@ from crawling.selectors import crawl_view
 from crawling.services.traps import approve_trap, ban_trap
 from crawling.traps import list_traps
 
-WORDS = [f"{start}{end}" for start in "bar cor del fin gul hem jot kip lom nur".split() for end in "ado eli imo ust erra onik ysta".split()]
+WORDS = [
+    f"{start}{end}"
+    for start in ["bar", "cor", "del", "fin", "gul", "hem", "jot", "kip", "lom", "nur"]
+    for end in ["ado", "eli", "imo", "ust", "erra", "onik", "ysta"]
+]
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
@@ -30,7 +34,11 @@ def calendar(request):
     """Every day leads to the next, and nothing ever happens."""
     day = int(request.path.rpartition("=")[2])
     ahead = "".join(f'<a href="/plan?day={day + step}">on</a>' for step in range(1, 6))
-    return 200, HTML, f"<title>Day {day}</title><h1>What happens on day {day}</h1><p>There is nothing planned for this day, come again.</p>{ahead}"
+    return (
+        200,
+        HTML,
+        f"<title>Day {day}</title><h1>What happens on day {day}</h1><p>There is nothing planned for this day, come again.</p>{ahead}",
+    )
 
 
 @pytest.fixture
@@ -103,7 +111,7 @@ def test_an_approved_pattern_is_fetched_even_after_the_end_of_its_run(make_site,
 
 
 def test_a_banned_pattern_is_excluded_with_its_reason(trapped):
-    site, run = trapped
+    _, run = trapped
     [trap] = list_traps(run, limit=10)[0]
 
     count = ban_trap(run.crawl, trap.key)

@@ -48,6 +48,9 @@ class Command(BaseCommand):
         parser.add_argument("--processes", help="crawl processes that share the hosts (default: 1)")
         parser.add_argument("--batch-size", help="URLs a host hands out at a time; 1 keeps the order exact (default: 100)")
         parser.add_argument("--no-archive", dest="archive", action="store_false", default=None, help="keep no WARC files of the answers")
+        parser.add_argument("--obey-nofollow", action="store_true", default=None, help="leave links marked nofollow alone")
+        parser.add_argument("--requisites", action="store_true", default=None, help="fetch images, sheets, scripts and media, too")
+        parser.add_argument("--extract", action="append", metavar="NAME=SELECTOR", help="take what the CSS selector matches out of pages")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
@@ -123,11 +126,14 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
         "processes",
         "batch_size",
         "archive",
+        "obey_nofollow",
+        "requisites",
     ):
         if options[name] is not None:
             fields[name] = options[name]
-    if options["claim"]:
-        fields["claim"] = dict(entry.partition("=")[::2] for entry in options["claim"])
+    for name in ("claim", "extract"):
+        if options[name]:
+            fields[name] = dict(entry.partition("=")[::2] for entry in options[name])
     fields.setdefault("seeds", [])
     fields.setdefault("name", name_for(fields["seeds"]))
     return fields

@@ -13,10 +13,10 @@ from crawling.frontier.quarantine import hold, tell
 from crawling.models import Run, TrapPattern
 from crawling.rules.simhash import is_alike
 from crawling.rules.trapgate import TrapState
-from crawling.rules.traps import LEAST_YIELD, MOST_ON_TRIAL, Pattern
+from crawling.rules.traps import LATEST, LEAST_YIELD, MOST_ON_TRIAL, Pattern
 
 if TYPE_CHECKING:
-    from crawling.frontier.recording import Answer, Outcome
+    from crawling.frontier.recording import Outcome
 
 #: texts of a pattern that the next is compared with, and patterns that a shift remembers
 COMPARED = 64
@@ -35,17 +35,24 @@ RETURNING p.key, p.state, p.fetched, p.fresh
 
 @dataclass
 class Tally:
-    """Of one pattern: the latest texts that were new, and the pages that its row does not count yet."""
+    """Of one pattern: the latest texts that were new, whether each of the latest pages led to more of its kind, and the pages that its
+    row does not count yet."""
 
     pattern: Pattern
     texts: deque[int] = field(default_factory=lambda: deque(maxlen=COMPARED))
+    leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
     fetched: int = 0
     fresh: int = 0
     is_row: bool = False
 
-    def count(self, simhash: int | None, is_copy: bool) -> None:
+    @property
+    def is_growing(self) -> bool:
+        return 2 * sum(self.leads_on) >= LATEST
+
+    def count(self, simhash: int | None, *, is_copy: bool, leads_on: bool) -> None:
         """Count a page. A copy is worth nothing, nor is one that says what one of the latest said."""
         is_fresh = not is_copy and (simhash is None or not is_alike(simhash, self.texts))
+        self.leads_on.append(leads_on)
         self.fetched += 1
         self.fresh += is_fresh
         if is_fresh and simhash is not None:
@@ -59,15 +66,17 @@ class Watch:
     def __init__(self) -> None:
         self._tallies: dict[int, Tally] = {}
 
-    def count(self, url_id: int, answer: Answer, originals: Mapping[bytes, int]) -> Tally | None:
+    def count(self, outcome: Outcome, originals: Mapping[bytes, int]) -> Tally | None:
         """Count a page under its pattern, if it has one and was read."""
-        if answer.pattern is None or not answer.digest:
+        answer = outcome.answer
+        if answer is None or answer.pattern is None or not answer.digest:
             return None
         tally = self._tallies.pop(answer.pattern.key, None) or Tally(answer.pattern)
         self._tallies[answer.pattern.key] = tally
         if len(self._tallies) > MOST_PATTERNS:
             del self._tallies[next(iter(self._tallies))]
-        tally.count(answer.simhash, originals.get(answer.digest, url_id) != url_id)
+        is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
+        tally.count(answer.simhash, is_copy=is_copy, leads_on=any(link.pattern == answer.pattern.key for link in outcome.links))
         return tally
 
 
@@ -76,7 +85,7 @@ def watch_yields(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], o
 
     The caller holds the run's lock.
     """
-    counted = [watch.count(outcome.url_id, outcome.answer, originals) for outcome in outcomes if outcome.answer]
+    counted = [watch.count(outcome, originals) for outcome in outcomes]
     tallies = {tally.pattern.key: tally for tally in counted if tally and tally.is_row}
     if not tallies:
         return 0
@@ -85,7 +94,8 @@ def watch_yields(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], o
     held = 0
     for key, state, fetched, fresh in cursor.fetchall():
         tallies[key].fetched = tallies[key].fresh = 0
-        if state == TrapState.WATCHED and fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched:
+        is_poor = fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
+        if state == TrapState.WATCHED and is_poor:
             TrapPattern.objects.filter(run=run, key=key).update(state=TrapState.QUARANTINED, rule="yield")
             tell(run.pk, tallies[key].pattern)
             held += hold(cursor, run.pk, key)

@@ -129,7 +129,7 @@ SENTENCES = {
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must be one line without control characters",
     "list_type": "must be a list",
-    "dict_type": "must be a table, of classes and units or of names and selectors",
+    "dict_type": "must be a table of class and units, or of name and selector",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "enum": "must be {expected}",

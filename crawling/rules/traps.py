@@ -23,6 +23,8 @@ FIRST_YEAR = 1990
 MOST_ON_TRIAL = 50
 #: and is suspicious if a smaller share of them held anything new
 LEAST_YIELD = 0.1
+#: and if of the latest so many at least half led to more of its kind: what ends is no trap
+LATEST = 20
 #: of one page's addresses that differ by a session's id, so many are fetched
 MOST_SESSIONS = 2
 
@@ -45,7 +47,7 @@ REASONS = {
     "long": f"the address is longer than {LONGEST_URL:,} characters",
     "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years ahead",
     "session": f"only the id of a session makes it another address than {MOST_SESSIONS} known ones",
-    "yield": f"of at least {MOST_ON_TRIAL} pages fetched, fewer than {LEAST_YIELD:.0%} held anything new",
+    "yield": f"of {MOST_ON_TRIAL} or more pages fetched, fewer than {LEAST_YIELD:.0%} held anything new, and they lead to ever more",
 }
 
 

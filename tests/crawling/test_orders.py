@@ -12,7 +12,10 @@ from crawling.rules.orders import MAX_SEEDS, CrawlOrder, read_order
 from crawling.services.creating import create_crawl
 
 GOOD = {"name": "a crawl", "seeds": ["http://a.test/"]}
-FIELDS = "name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, archive, claim"
+FIELDS = (
+    "name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, "
+    "archive, obey_nofollow, requisites, extract, claim"
+)
 
 
 def test_a_name_and_a_seed_are_enough():

@@ -61,4 +61,4 @@ Reader = Callable[[Source], Document]
 
 def one_line(text: str | None, most: int = MAX_TITLE_LENGTH) -> str:
     """Text as one line of bounded length that a database can keep."""
-    return " ".join((text or "")[: 20 * most].split())[:most].replace("\0", "")
+    return " ".join((text or "")[: 4 * most].split())[:most].replace("\0", "")

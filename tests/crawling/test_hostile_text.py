@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawling.frontier.chronicle import Chronicle
-from crawling.frontier.recording import Answer, Outcome, record_all
+from crawling.frontier.recording import Answer, Memory, Outcome, record_all
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
@@ -30,7 +29,7 @@ def test_nul_and_broken_characters_are_left_out(shift):
     url = Url.objects.first()
     outcome = Outcome(url.pk, UrlState.FAILED, 500, "a\0b", answer=answer(title="half \ud800", content_type="text/\0html", charset="\0"))
 
-    record_all(shift, [outcome], numbers=[0], chronicle=Chronicle(), lengths={})
+    record_all(shift, [outcome], numbers=[0], memory=Memory(), lengths={})
 
     url.refresh_from_db()
     assert (url.error, url.page.title, url.page.content_type, url.page.charset) == ("ab", "half ?", "text/html", "")
@@ -43,7 +42,7 @@ def test_what_the_database_refuses_fails_alone(shift):
         Outcome(good.pk, UrlState.SUCCEEDED, 200, answer=answer()),
     ]
 
-    record_all(shift, outcomes, numbers=[0], chronicle=Chronicle(), lengths={})
+    record_all(shift, outcomes, numbers=[0], memory=Memory(), lengths={})
 
     bad.refresh_from_db()
     assert (bad.state, bad.status) == (UrlState.FAILED, -99)

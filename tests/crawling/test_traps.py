@@ -103,6 +103,7 @@ def test_what_looks_like_a_trap_is_never_fetched(make_site, crawl_to_the_end, ru
     [trap] = [trap for trap in list_traps(run, limit=10)[0] if trap.state == TrapState.QUARANTINED]
     fetched = [path for path in site.paths if path not in ("/", "/ok")]
     assert trap.rule == rule
+    assert LogLine.objects.filter(run=run, message__contains=trap.reason).count() == 1
     assert (len(fetched), trap.held) == ((2, 3) if rule == "session" else (0, 1))
     assert "/ok" in site.paths
 

@@ -172,9 +172,7 @@ def record(
     return settled.keys()
 
 
-def record_all(
-    shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], memory: Memory, lengths: Mapping[int, int]
-) -> None:
+def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], memory: Memory, lengths: Mapping[int, int]) -> None:
     """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on."""
     try:
         record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)

@@ -13,7 +13,7 @@ BANDS = [
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0010_trials"),
+        ("crawling", "0011_archive"),
     ]
 
     operations = [

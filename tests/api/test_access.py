@@ -67,6 +67,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{trial_id}", "1")
         .replace("{process_id}", "1")
         .replace("{version}", "1")
+        .replace("{key}", "1")
     )
     address += "?u=http://a.test/" if path == "/api/url" else ""
     asked = permission(method, path)
@@ -92,7 +93,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 10
+    assert len(bodies) == 11
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

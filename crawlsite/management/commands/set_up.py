@@ -11,9 +11,10 @@ from django.core import checks
 from django.core.management.base import BaseCommand
 
 from allocation.models import Pool
-from allocation.services import create_pool
+from allocation.services import add_class, create_pool
 from crawling.management.doors import plain_errors
 from crawling.models import AllowedNetwork, CrawlJob
+from crawling.services.bank import default_pool
 from crawling.services.creating import create_crawl, start_run
 from crawling.sizing import default_classes
 from crawlsite.roles import make_roles
@@ -24,13 +25,12 @@ DEMO_SHARE = 0.6
 
 
 class Command(BaseCommand):
-    help = "Make the roles, the default pool, the first administrator and, if DEMO is on, two demo crawls; each only the first time."
+    help = "Make the roles, the default pool with its classes, the first administrator and, if DEMO is on, two demo crawls; each only the first time."
 
     def handle(self, **options: Any) -> None:
         with plain_errors():
             make_roles()
-            if not Pool.objects.exists():
-                create_pool(name="default", classes=default_classes(settings.WORKERS))
+            _make_pool()
             self._first_administrator()
             if settings.DEMO:
                 self._demo()
@@ -63,3 +63,16 @@ class Command(BaseCommand):
                 }
             )
             start_run(crawl)
+
+
+def _make_pool() -> None:
+    """Make the pool of crawls, or add the classes that have come since it was made."""
+    classes = default_classes(settings.WORKERS)
+    if not Pool.objects.exists():
+        create_pool(name="default", classes=classes)
+        return
+    pool = default_pool()
+    known = set(pool.classes.values_list("key", flat=True))
+    for new in classes:
+        if new.key not in known:
+            add_class(pool=pool.pk, new=new)

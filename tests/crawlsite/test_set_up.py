@@ -1,0 +1,22 @@
+"""What every start makes sure of."""
+
+from __future__ import annotations
+
+from django.core.management import call_command
+
+from allocation.models import Pool
+from allocation.services import create_pool
+from crawling.sizing import default_classes
+
+
+def test_a_pool_from_before_a_class_came_gets_it_at_the_next_start(db, settings):
+    settings.DEMO = False
+    classes = default_classes(settings.WORKERS)
+    create_pool(name="default", classes=[new for new in classes if new.key != "archive_writers"])
+
+    call_command("set_up")
+    call_command("set_up")
+
+    pool = Pool.objects.get()
+    assert list(pool.classes.values_list("key", flat=True)) == [new.key for new in classes]
+    assert pool.capacity[-1] == pool.available[-1] == classes[-1].capacity

@@ -25,7 +25,7 @@ DEMO_SHARE = 0.6
 
 
 class Command(BaseCommand):
-    help = "Make the roles, the default pool with its classes, the first administrator and, if DEMO is on, two demo crawls; each only the first time."
+    help = "Make the roles, the default pool, the first administrator and, if DEMO is on, two demo crawls; each only once."
 
     def handle(self, **options: Any) -> None:
         with plain_errors():

@@ -37,7 +37,7 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium'; test "$$CI" != true; }
 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 2 $(ARGS)
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 3 $(ARGS)
 
 bench: setup ## measure decisions and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from rq import Queue
 from rq.job import Job
 
 from crawling.worker import ShiftWorker
+from tests.mutants.faults import NEVER_QUICK
+from tests.mutants.planting import planted
 
 
 class Step(NamedTuple):
@@ -21,10 +24,13 @@ class Step(NamedTuple):
     once: str
     sql: str
     before: bool = False
+    is_quick: bool = False
 
 
-#: the release at the end of a shift, and the writing of pages
+#: the release at the end of a shift, by the services step by step and in one call of the server; and the writing of pages
 STEPS = {
+    "before the call": Step("", "allocation_release(", before=True, is_quick=True),
+    "after the call": Step("", "allocation_release(", is_quick=True),
     "before the lock": Step('UPDATE "crawling_shift"', 'FROM "allocation_pool"', before=True),
     "after the lock": Step('UPDATE "crawling_shift"', 'FROM "allocation_pool"'),
     "after the write": Step("", 'INSERT INTO "allocation_release"'),
@@ -40,7 +46,8 @@ class HaltingWorker(ShiftWorker):
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         halt = Halt(STEPS[os.environ["HALT_AT"]], Path(os.environ["HALTED"]))
-        with connection.execute_wrapper(halt):
+        step = STEPS[os.environ["HALT_AT"]]
+        with nullcontext() if step.is_quick else planted(NEVER_QUICK), connection.execute_wrapper(halt):
             super().main_work_horse(job, queue)
 
 

@@ -53,6 +53,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/archive/": {"GET": VIEWER},
     "crawls/<int:pk>/archive/<int:number>/": {"GET": OPERATOR},
     "crawls/<int:pk>/hosts/": {"GET": VIEWER},
+    "crawls/<int:pk>/extracted/": {"GET": VIEWER},
+    "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": {"GET": VIEWER},
+    "crawls/<int:pk>/traps/": {"POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
     "bank/": {"GET": VIEWER},
@@ -73,6 +76,10 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/stop": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/clone": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/retry-failed": {"POST": OPERATOR},
+    "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/traps": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/traps/<key>": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/pages": {"GET": VIEWER},
     "api/crawls/<crawl_id>/hosts": {"GET": VIEWER},
     "api/crawls/<crawl_id>/log": {"GET": VIEWER},
@@ -104,6 +111,7 @@ BODIES: dict[str, dict[str, object]] = {
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
     "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},
+    "POST api/crawls/<crawl_id>/traps/<key>": {"verdict": "ban"},
     "POST trials/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
     "POST api/banker/check": {"available": [1], "maximum": [[1]], "allocation": [[0]]},
 }
@@ -165,7 +173,7 @@ def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
     pool, trial, process = Pool.objects.get(), Trial.objects.get(), Process.objects.get()
     values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
-    values |= {"verb": "pause", "name": "nobody.example"}
+    values |= {"verb": "pause", "name": "nobody.example", "kind": "csv", "key": "1"}
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])

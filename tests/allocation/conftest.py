@@ -45,8 +45,8 @@ def make_pool() -> Callable[..., Pool]:
 def make_process() -> Callable[..., Process]:
     """make_process(pool, "p0", maximum, holding) registers a process, and starts it with what it is to hold."""
 
-    def make(pool: Pool, label: str, maximum: tuple[int, ...], holding: tuple[int, ...] | None = None) -> Process:
-        process = register_process(pool=pool.pk, label=label, run_ref=f"run:{label}", maximum=units(*maximum))
+    def make(pool: Pool, label: str, maximum: tuple[int, ...], holding: tuple[int, ...] | None = None, *, run_ref: str = "") -> Process:
+        process = register_process(pool=pool.pk, label=label, run_ref=run_ref or f"run:{label}", maximum=units(*maximum))
         if holding and any(holding):
             assert ask(process, holding).granted
         process.refresh_from_db()

@@ -51,7 +51,7 @@ def test_a_request_by_a_live_process_is_judged_on_a_copy(what_if, bank):
 def test_who_waits_is_told_why_by_name(what_if, bank):
     waiter = bank["processes"][1]
 
-    status, answer = what_if(process=waiter["id"], request=[0, 0, 60_000, 0, 0])
+    status, answer = what_if(process=waiter["id"], request=[0, 0, 60_000, 0, 0, 0])
 
     assert (status, answer["verdict"]) == (200, "wait_unavailable")
     assert "20,000 short. Held by holder" in answer["reason"]
@@ -94,9 +94,9 @@ def test_without_a_request_the_copy_itself_is_judged(what_if, bank):
     ("question", "sentence"),
     [
         ({"process": 1}, "go together"),
-        ({"process": 10**9, "request": [0] * 5}, "there is no 1000000000"),
-        ({"process": "x", "request": [0] * 5}, "there is no x"),
-        ({"add": [{"name": "x", "maximum": [1]}]}, "1 numbers for 5 classes"),
+        ({"process": 10**9, "request": [0] * 6}, "there is no 1000000000"),
+        ({"process": "x", "request": [0] * 6}, "there is no x"),
+        ({"add": [{"name": "x", "maximum": [1]}]}, "1 numbers for 6 classes"),
         ({"add": [{"name": "x", "maximum": {"gold": 1}}]}, "the pool has no class gold"),
         ({"add": [{"name": "x", "maximum": {"worker": 99}}]}, "claims more than there is"),
         ({"add": [{"name": "x", "maximum": {"bandwidth": 50_000}, "allocation": {"bandwidth": 50_000}}]}, "what is available"),

@@ -195,7 +195,7 @@ def test_two_processes_with_one_label_are_told_apart(viewer, address, make_pool,
     pool = make_pool(10)
     first = make_process(pool, "twin", (1,))
     third = make_process(pool, f"twin ({first.pk + 2})", (1,))
-    second = make_process(pool, "twin", (1,))
+    second = make_process(pool, "twin", (1,), run_ref="the other")
 
     page = BeautifulSoup(viewer.get(address, {"pool": pool.pk}).content, "html.parser")
 

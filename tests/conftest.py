@@ -16,7 +16,7 @@ from tests.nameserver import serve_names
 from tests.servers import serve_site
 
 #: a machine that is busy is no fault of what is tested
-hypothesis_settings.register_profile("suite", deadline=None)
+hypothesis_settings.register_profile("suite", deadline=None, max_examples=100 if os.environ.get("DRILL") == "1" else 40)
 hypothesis_settings.load_profile("suite")
 
 

@@ -44,6 +44,7 @@ def test_the_page_of_a_crawl_that_runs(page, crawl):
     is_fit(page)
 
 
+@pytest.mark.drill
 def test_the_page_of_a_crawl_that_paused_and_keeps(page, make_web, workers):
     crawl = make_crawl("Library", make_web().url, batch_size=5, delay_seconds=0.05)
     start_run(crawl)

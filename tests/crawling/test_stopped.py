@@ -19,8 +19,8 @@ from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
 PAGES = 60
 HALTING_WORKER = [*WORKER[:3], "tests.halting.HaltingWorker", *WORKER[4:]]
 ENDING = [step for step in STEPS if "pages" not in step]
-#: for every push one step for each victim; all of them in the drill
-SMALL = {("horse", "after the call"), ("horse", "after the write"), ("parent", "before the commit"), ("both", "after the lock")}
+#: two for every push; all of them in the drill
+SMALL = {("horse", "after the call"), ("both", "after the lock")}
 LOSSES = [
     pytest.param(victim, step, marks=[] if (victim, step) in SMALL else pytest.mark.drill)
     for victim in ("horse", "parent", "both")

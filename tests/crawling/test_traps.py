@@ -63,6 +63,7 @@ def test_a_trap_is_quarantined_and_the_rest_of_its_site_is_fetched(trapped):
     assert counts.discovered == counts.succeeded + counts.failed + counts.excluded + counts.quarantined
 
 
+@pytest.mark.drill
 def test_a_large_site_of_numbered_articles_is_fetched_whole(make_site, crawl_to_the_end):
     pages = {f"/article/{number}": article(number) for number in range(1, 1001)}
     site = make_site({"/": '<a href="/article/1">first</a>', **pages})

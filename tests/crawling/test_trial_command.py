@@ -52,6 +52,7 @@ def test_wrong_numbers_are_told_at_once_and_make_no_trial():
     assert not Trial.objects.exists()
 
 
+@pytest.mark.drill
 def test_a_trial_that_is_told_to_stop_gives_everything_back_and_says_so(tmp_path):
     with running_stack(tmp_path) as stack:
         process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "60"])
@@ -66,6 +67,7 @@ def test_a_trial_that_is_told_to_stop_gives_everything_back_and_says_so(tmp_path
     assert "broken off" in (tmp_path / "stack.log").read_text()
 
 
+@pytest.mark.drill
 def test_a_killed_trial_is_shown_as_broken_off_and_its_units_come_back_when_the_leases_run_out(tmp_path):
     with running_stack(tmp_path, BANK_LEASE_SECONDS="7", BANK_PICKUP_SECONDS="7") as stack:
         process = stack.start(["deadlock_trial", "--requests", "20", "--bound-seconds", "1"])

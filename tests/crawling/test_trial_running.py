@@ -76,6 +76,7 @@ def test_every_unit_comes_back_and_the_pools_stay_to_be_looked_at():
     assert not [row for row in Conservation.objects.all() if row.difference or row.ungranted]
 
 
+@pytest.mark.drill
 def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
     trial = store.make_trial(requests=10, bound_seconds=1.0, seed=7, policies=["naive", "banker"])
 

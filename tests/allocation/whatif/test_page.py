@@ -116,6 +116,7 @@ def test_a_link_with_a_request_of_nothing_shows_the_state(viewer, address):
     assert "16 orders in which all can finish" in words(answer)
 
 
+@pytest.mark.drill
 def test_the_largest_state_is_judged_shown_and_exported_though_no_link_can_carry_it(viewer, address):
     n, m = 1000, 50
     maximum = tuple(tuple((i * 31 + j * 17) % 97 + 1 for j in range(m)) for i in range(n))

@@ -126,6 +126,7 @@ def test_a_name_cut_after_a_second_is_answered_in_the_slow_lane(ahead, dns_serve
     assert ahead.pre.lanes().counts == {"queued": 1, "cut": 1, "ok": 1}
 
 
+@pytest.mark.drill
 def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(make_ahead, make_resolver, dns_server, clock):
     ahead = make_ahead(make_resolver())
     ahead.want("to.test")

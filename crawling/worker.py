@@ -68,6 +68,6 @@ class ShiftWorker(Worker):
                 return
             except DatabaseError as error:
                 self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)
-                time.sleep(wait)
+                time.sleep(wait)  # PostgreSQL may need this long to come back; the worker has nothing else to do
             finally:
                 connections.close_all()  # a connection opened here must not be shared with the next horse

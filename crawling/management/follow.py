@@ -34,7 +34,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> CrawlView:
                 counts = view.counts
                 left = counts.queued + counts.in_process
                 progress.update(task, done=counts.fetched, left=left, failed=counts.failed, why=f"{view.state}: {view.reason}")
-                time.sleep(POLL_SECONDS)
+                time.sleep(POLL_SECONDS)  # rows are the truth, whoever writes them; a person watches
                 view = crawl_view(crawl)
         except KeyboardInterrupt:
             progress.console.print(f"The crawl goes on; `manage.py crawl show {crawl.pk}` tells how far it is.")

@@ -21,5 +21,6 @@ def read_selector(rule: str) -> tuple[soupsieve.SoupSieve, str]:
     selector, attribute = (match[1], match[2].lower()) if match else (rule, "")
     try:
         return soupsieve.compile(selector), attribute
+    # What soupsieve raises for what it cannot parse, does not know, cannot read as a number, or finds nested too deep.
     except (soupsieve.SelectorSyntaxError, NotImplementedError, ValueError, RecursionError) as error:
         raise BadSelector(f"{rule[:100]!r} is no CSS selector: {str(error).splitlines()[0]}") from error

@@ -98,7 +98,7 @@ class ShiftWork:
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""
         if not self._archive.is_ready():
-            time.sleep(WAIT_SECONDS)
+            time.sleep(WAIT_SECONDS)  # toes and the lease go on meanwhile; only this thread waits for the archive
             return False
         waited = time.monotonic() - self._oldest
         if len(self._outcomes) >= WRITE_AT or waited > WRITE_AFTER_SECONDS or self._bench.is_idle():

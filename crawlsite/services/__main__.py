@@ -60,7 +60,7 @@ def _run(command: list[str], addresses: dict[str, str], signals: StopSignals) ->
         while signals.received:
             if (number := signals.received.pop(0)) != signal.SIGINT:
                 process.send_signal(number)
-        time.sleep(0.02)
+        time.sleep(0.02)  # a signal only notes itself, so it is looked for; sooner than anybody notices
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 

@@ -8,10 +8,11 @@ from contextlib import ExitStack
 
 import pytest
 from django.conf import settings as project_settings
-from django.test import override_settings
+from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
 from dnscache import resolver
+from tests.emptying import empty_database
 from tests.nameserver import serve_names
 from tests.servers import serve_site
 
@@ -34,6 +35,14 @@ def static_files_as_they_lie() -> Iterator[None]:
     project_settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     with override_settings(STORAGES={**project_settings.STORAGES, "staticfiles": plain}):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def emptied_quickly() -> Iterator[None]:
+    """A test that committed leaves the database as Django's flush would, sooner."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
         yield
 
 

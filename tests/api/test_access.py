@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 
 import pytest
 from django.core.management import call_command
@@ -33,8 +34,13 @@ APPS = {
 VERBS = {"get": "view", "post": "change", "patch": "change", "delete": "delete"}
 
 
+@cache
+def description():
+    return api.get_openapi_schema()
+
+
 def endpoints():
-    for path, methods in api.get_openapi_schema()["paths"].items():
+    for path, methods in description()["paths"].items():
         for method, operation in methods.items():
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
             yield pytest.param(method, path, body, id=f"{method} {path}")
@@ -50,7 +56,7 @@ def example(schema):
         return None
     for part in [schema, *schema.get("anyOf", [])]:
         name = part.get("$ref", "").rpartition("/")[2]
-        found = (api.get_openapi_schema()["components"]["schemas"][name] if name else part).get("examples")
+        found = (description()["components"]["schemas"][name] if name else part).get("examples")
         if found:
             return found[0]
     raise AssertionError(f"no example in {schema}")
@@ -88,7 +94,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
     create_crawl(order(SEED))
     bodies = {
         f"{method} {path}": example(operation["requestBody"]["content"]["application/json"]["schema"])
-        for path, methods in api.get_openapi_schema()["paths"].items()
+        for path, methods in description()["paths"].items()
         for method, operation in methods.items()
         if "requestBody" in operation
     }

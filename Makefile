@@ -36,6 +36,9 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 	    >/dev/null 2>&1 && command -v chromium >/dev/null; } \
 	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium'; test "$$CI" != true; }
 
+# The suite starts Python hundreds of times: where the environment forbids compiled files, each would compile the whole project anew.
+test drill: export PYTHONDONTWRITEBYTECODE =
+
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 3 $(ARGS)
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 from django.conf import settings as project_settings
+from django.db import connection
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
@@ -15,6 +16,7 @@ from dnscache import resolver
 from tests.emptying import empty_database
 from tests.nameserver import serve_names
 from tests.servers import serve_site
+from tests.template import migrated_template
 
 #: a machine that is busy is no fault of what is tested
 hypothesis_settings.register_profile("suite", deadline=None, max_examples=100 if os.environ.get("DRILL") == "1" else 40)
@@ -36,6 +38,12 @@ def static_files_as_they_lie() -> Iterator[None]:
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     with override_settings(STORAGES={**project_settings.STORAGES, "staticfiles": plain}):
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix) -> None:
+    """pytest-django's last word before it makes the test database."""
+    connection.settings_dict["TEST"]["TEMPLATE"] = migrated_template()
 
 
 @pytest.fixture(scope="session", autouse=True)

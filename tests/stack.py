@@ -66,9 +66,14 @@ def forget_jobs() -> None:
         redis.delete(key)
 
 
-def test_database_url() -> str:
+def database_url(name: str) -> str:
+    """The address of another database of the server that the tests use."""
     parts = connection.settings_dict
-    return f"postgresql://{parts['USER']}@/{parts['NAME']}?host={quote(parts['HOST'], safe='')}&port={parts['PORT'] or 5432}"
+    return f"postgresql://{parts['USER']}@/{name}?host={quote(parts['HOST'], safe='')}&port={parts['PORT'] or 5432}"
+
+
+def test_database_url() -> str:
+    return database_url(connection.settings_dict["NAME"])
 
 
 test_database_url.__test__ = False

@@ -40,12 +40,13 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 test drill: export PYTHONDONTWRITEBYTECODE =
 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 3 $(ARGS)
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
 
-bench: setup ## measure decisions and simulate the queue, on this machine; some minutes
+bench: setup ## measure decisions, the ledger and the cache of names, and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core
 	@$(BIN)/python -m benchmarks.allocation.simulation
-	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec sh -c '$(BIN)/python manage.py migrate -v 0 && $(BIN)/python -m benchmarks.allocation.price'
+	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec sh -c '$(BIN)/python manage.py migrate -v 0 && $(BIN)/python -m benchmarks.allocation.price \
+	  && $(BIN)/python -m benchmarks.allocation.history && $(BIN)/python -m benchmarks.dnscache.network && $(BIN)/python -m benchmarks.dnscache.memory'
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
 	@DRILL=1 $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -m drill $(ARGS)

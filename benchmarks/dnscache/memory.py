@@ -21,7 +21,8 @@ from django.db import connection
 from dns.resolver import LRUCache
 from dns.resolver import Resolver as DnspythonResolver
 
-from benchmarks.dnscache.setup import empty_database, fill, name_server
+from benchmarks.database import empty_database
+from benchmarks.dnscache.setup import fill, name_server
 from dnscache.answers import Reply, Status, answer_from
 from dnscache.lookup import Server
 from dnscache.regions.entry import Entry

@@ -17,8 +17,9 @@ import dns.exception
 from django.db import connection
 from dns.resolver import Resolver as DnspythonResolver
 
+from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
-from benchmarks.dnscache.setup import empty_database, name_server
+from benchmarks.dnscache.setup import name_server
 from dnscache.ahead.preresolver import PreResolver
 from dnscache.behind import WriteBehind
 from dnscache.lookup import Server

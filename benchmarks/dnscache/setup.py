@@ -1,9 +1,8 @@
-"""What the benchmarks of the cache stand on: a database of their own, rows, and a name server in another process."""
+"""What the benchmarks of the cache stand on: rows, and a name server in another process."""
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -24,18 +23,6 @@ _FILL = """
         FROM generate_series(1, %s) n
     )
 """
-
-
-@contextmanager
-def empty_database() -> Iterator[None]:
-    """Migrate a database of the benchmark's own, and drop it at the end."""
-    connection.settings_dict["TEST"]["NAME"] = f"bench_dnscache_{os.getpid()}"
-    before = connection.settings_dict["NAME"]
-    connection.creation.create_test_db(verbosity=0, autoclobber=True)
-    try:
-        yield
-    finally:
-        connection.creation.destroy_test_db(before, verbosity=0)
 
 
 def fill(rows: int) -> None:

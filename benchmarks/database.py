@@ -1,0 +1,21 @@
+"""A database of a benchmark's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+
+@contextmanager
+def empty_database() -> Iterator[None]:
+    """Migrate it first, and drop it at the end."""
+    connection.settings_dict["TEST"]["NAME"] = f"bench_{os.getpid()}"
+    before = connection.settings_dict["NAME"]
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    try:
+        yield
+    finally:
+        connection.creation.destroy_test_db(before, verbosity=0)

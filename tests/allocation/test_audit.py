@@ -42,11 +42,12 @@ def event_of(pool: Pool, kind: str) -> Event:
     return Event.objects.filter(pool=pool, kind=kind).order_by("-version").first()
 
 
+@pytest.mark.parametrize("examples", [8, pytest.param(60, marks=[pytest.mark.drill, pytest.mark.timeout(1800)])])
 @pytest.mark.parametrize("policy", ["banker", "naive", "all_at_once"])
-def test_whatever_history_the_services_make_is_proved(make_pool, policy):
+def test_whatever_history_the_services_make_is_proved(make_pool, policy, examples):
     kinds = set()
 
-    @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(histories)
     def told(deeds):
         pool = make_pool(6, 4, name=f"pool {next(NUMBERS)}", policy=policy)

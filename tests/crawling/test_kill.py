@@ -15,7 +15,7 @@ from crawling.selectors import crawl_view
 from crawling.services.creating import create_crawl, start_run
 from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
 
-PAGES = 400
+PAGES = 240
 
 
 def ladder(count: int) -> dict[str, str]:

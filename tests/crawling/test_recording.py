@@ -177,7 +177,7 @@ operations = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations)
 def test_whatever_happens_in_whatever_order_the_counts_add_up(db, operations):
     """discovered = queued + in process + succeeded + failed + excluded, and each queue counts its own (`Frontier.check`)."""

@@ -104,7 +104,7 @@ def test_urls_with_one_fingerprint_are_known_again_in_any_company(frontier, agai
     frontier.check()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=8), max_size=6))
 def test_however_fingerprints_collide_the_urls_are_those_of_a_set(db, monkeypatch, batches):
     """Only three fingerprints for twenty URLs: their ways to a free one cross."""

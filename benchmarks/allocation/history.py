@@ -9,6 +9,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import crawlsite.wsgi  # noqa: F401 - sets Django up, before any model is imported
@@ -33,7 +34,7 @@ def main(events: int) -> None:
         tell("follow, without checkpoints", timed(lambda: replayed(pool, events)))
         tell("keep its checkpoints", timed(keep_checkpoints))
         versions = random.Random(1).sample(range(1, events), LOOKS)  # noqa: S311 - a choice of events, no secret
-        tell(f"bank as of an event, median of {LOOKS}", median(timed(lambda at=at: bank_as_of(pool, at)) for at in versions))
+        tell(f"bank as of an event, median of {LOOKS}", median(timed(partial(bank_as_of, pool, at)) for at in versions))
 
 
 def timed(work: Callable[[], object]) -> float:

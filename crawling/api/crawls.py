@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 
 from ninja import Body, Header, Query, Router, Status
 
+from allocation.api.details import wait_out
 from crawling.api.parameters import Changes, CrawlId, Cursor, Limit, Order, Text
 from crawling.api.permissions import Asking, may_add, may_change, may_delete, may_view
-from crawling.api.schemas import CrawlDetail, CrawlPage, RunPage
+from crawling.api.schemas import CrawlDetail, CrawlPage, DealingsOut, HoldingOut, RunPage
 from crawling.cursors import STATES, crawl_of, list_crawls, list_runs
 from crawling.models import CrawlJob
+from crawling.run_page.bank import Dealings, dealings_of
 from crawling.selectors import crawl_view
 from crawling.services.cloning import order_of
 from crawling.services.deleting import delete_crawl
@@ -24,8 +26,19 @@ State = Annotated[Literal["", *STATES], Query(description="only crawls in this s
 
 
 def detail(crawl: CrawlJob) -> dict[str, Any]:
-    """A crawl with the whole of its order."""
-    return {**crawl_view(crawl).as_dict(), "order": order_of(crawl)}
+    """A crawl with its dealings in the bank and the whole of its order."""
+    run = crawl.runs.first()
+    return {**crawl_view(crawl).as_dict(), "bank": [_dealings(one) for one in dealings_of(run)] if run else [], "order": order_of(crawl)}
+
+
+def _dealings(one: Dealings) -> DealingsOut:
+    return DealingsOut(
+        number=one.number,
+        process=one.process,
+        pool=one.pool,
+        holdings=[HoldingOut(resource=held.key, units=held.units, since=held.since) for held in one.holdings],
+        wait=wait_out(one.wait) if one.wait else None,
+    )
 
 
 @crawls.get("", response=CrawlPage, summary="List crawls, the newest first")

@@ -8,6 +8,8 @@ from typing import Any
 from ninja import Schema
 from pydantic import Field
 
+from allocation.api.schemas import WaitOut
+
 
 class Numbers(Schema):
     """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched: answers, whatever their status;
@@ -41,7 +43,24 @@ class CrawlOut(Numbers):
     pages_per_second: float | None
 
 
+class HoldingOut(Schema):
+    resource: str
+    units: int
+    since: datetime | None
+
+
+class DealingsOut(Schema):
+    """What one of a run's processes holds of the bank, and what it waits for there."""
+
+    number: int = Field(description="of the process in its run, from 0")
+    process: int = Field(description="its id in the bank")
+    pool: int
+    holdings: list[HoldingOut]
+    wait: WaitOut | None
+
+
 class CrawlDetail(CrawlOut):
+    bank: list[DealingsOut] = Field(description="processes of the latest run that hold or wait for something")
     order: dict[str, Any] = Field(description="the fields that would make this crawl")
 
 

@@ -15,6 +15,7 @@ class Dealings:
     """One of a run's processes in the bank; `pool` is that of its page."""
 
     number: int
+    process: int
     pool: int
     bypass_limit: int
     holdings: list[Holding]
@@ -27,7 +28,7 @@ def dealings_of(run: Run) -> list[Dealings]:
     rows = list(own.values_list("pk", "run_process__number", "pool", "pool__bypass_limit"))
     holdings, waits = holdings_of(pk for pk, *_ in rows), waits_of(pk for pk, *_ in rows)
     return [
-        Dealings(number, pool, limit, holdings.get(pk, []), waits.get(pk))
+        Dealings(number, pk, pool, limit, holdings.get(pk, []), waits.get(pk))
         for pk, number, pool, limit in rows
         if pk in holdings or pk in waits
     ]

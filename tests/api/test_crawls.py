@@ -137,6 +137,21 @@ def test_the_list_takes_the_same_queries_however_many_crawls_there_are(operator,
             operator.get(f"crawls{query}")
 
 
+def test_a_crawl_says_what_it_holds_what_it_waits_for_and_who_is_in_its_way(operator, order):
+    holder = create_crawl(order("http://127.0.0.1:8900/", name="holder", claim={"bandwidth": 60_000}))
+    waiter = create_crawl(order("http://127.0.0.1:8901/", name="waiter", claim={"bandwidth": 60_000}))
+    start_run(holder)
+    start_run(waiter)
+
+    [holds] = operator.get(f"crawls/{holder.pk}")["bank"]
+    [waits] = operator.get(f"crawls/{waiter.pk}")["bank"]
+
+    assert ({"bandwidth": 60_000}.items() <= {one["resource"]: one["units"] for one in holds["holdings"]}.items()) and holds["wait"] is None
+    assert waits["holdings"] == []
+    assert waits["wait"]["verdict"] == "wait_unavailable"
+    assert [blocker["name"] for blocker in waits["wait"]["blockers"]] == ["holder"]
+
+
 def test_limits_and_delay_are_edited_and_who_did_it_is_kept(operator, people, order):
     crawl = create_crawl(order(SEED))
     run = start_run(crawl)

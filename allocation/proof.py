@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from allocation import banker
-from allocation.banker import Verdict, fits, minus, plus
+from allocation.banker import Vector, Verdict, fits, minus, plus
 from allocation.replay import Breach, Entry, Replay
 
 #: the state is safe when such an event has happened, or it must not happen
@@ -55,15 +55,7 @@ class Proof:
         if not self.is_banker:
             return
         state, rows = self.bank.state()
-        work, finished = self.bank.available, set[int]()
-        for process in entry.sequence:
-            need = self._need(process) if process in rows and process not in finished else None
-            if need is None or not fits(need, work):
-                raise Breach(
-                    entry, f"the sequence {entry.sequence}", f"that process {process}, which needs {need}, cannot finish with {work}"
-                )
-            work = plus(work, self.bank.held[process])
-            finished.add(process)
+        _, finished = self._walked(entry, rows, self.bank.available, self.bank.held[entry.process])
         if entry.process not in finished:
             raise Breach(entry, f"the sequence {entry.sequence}", f"no proof that process {entry.process} can finish")
         if len(banker.finishable(state)) < len(rows):
@@ -83,6 +75,37 @@ class Proof:
             raise Breach(entry, entry.verdict or "no verdict", "that it might have been granted")
         elif entry.verdict != found.value:
             raise Breach(entry, entry.verdict or "no verdict", found.value)
+        self._judge_evidence(entry, found)
+
+    def _judge_evidence(self, entry: Entry, found: Verdict) -> None:
+        """What is recorded with a wait: who could have finished had it been granted; after an unsafe one, all that could."""
+        bank = self.bank
+        if found is Verdict.WAIT_UNAVAILABLE:
+            if entry.sequence:
+                raise Breach(entry, f"the sequence {entry.sequence}", "that nothing was searched where units are missing")
+            return
+        _, rows = bank.state(entry.process)
+        held = plus(bank.held[entry.process], entry.amounts)
+        work, finished = self._walked(entry, rows, minus(bank.available, entry.amounts), held)
+        if found is not Verdict.WAIT_UNSAFE:
+            return
+        needs = {one: minus(bank.claims[one], held if one == entry.process else bank.held[one]) for one in rows if one not in finished}
+        if more := [one for one, need in needs.items() if fits(need, work)]:
+            raise Breach(entry, f"the sequence {entry.sequence}", f"that process {more[0]} could finish after it")
+
+    def _walked(self, entry: Entry, rows: list[int], work: Vector, held: Vector) -> tuple[Vector, set[int]]:
+        """The Work at the end of an event's sequence and who is in it. Raises Breach if one could not finish; `held` is the asker's."""
+        finished = set[int]()
+        for process in entry.sequence:
+            holds = held if process == entry.process else self.bank.held.get(process, ())
+            need = minus(self.bank.claims[process], holds) if process in rows and process not in finished else None
+            if need is None or not fits(need, work):
+                raise Breach(
+                    entry, f"the sequence {entry.sequence}", f"that process {process}, which needs {need}, cannot finish with {work}"
+                )
+            work = plus(work, holds)
+            finished.add(process)
+        return work, finished
 
     def _verdict(self, entry: Entry) -> Verdict:
         if not fits(entry.amounts, self.bank.available):

@@ -172,6 +172,10 @@ def _evidence(event: Event, bank: Replay, labels: dict[int, str]) -> tuple[Evide
 
 
 def _steps(state: State, rows: Sequence[int], sequence: Sequence[int], labels: dict[int, str]) -> Iterable[EvidenceStep]:
-    places = [rows.index(one) for one in sequence]
-    for i, work in zip(places, banker.work_along(state, places), strict=False):
+    try:
+        places = [rows.index(one) for one in sequence]
+        works = banker.work_along(state, places)
+    except ValueError as error:
+        raise LedgerUnreadable(breach=f"The sequence {list(sequence)} of this event proves nothing: {error}.") from error
+    for i, work in zip(places, works, strict=False):
         yield EvidenceStep(rows[i], labels[rows[i]], state.need[i], work)

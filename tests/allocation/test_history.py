@@ -102,6 +102,14 @@ def test_broken_ledger_is_told_and_not_shown(bank, viewer):
     assert (answer.status_code, b"version 5 comes next" in answer.content) == (500, True)
 
 
+def test_evidence_that_proves_nothing_is_told(bank, viewer):
+    rewrite("UPDATE allocation_event SET sequence = ARRAY[process_id, 999] WHERE version = 8")
+
+    answer = viewer.get(reverse("allocation:history", args=[bank.pk]) + "?event=8")
+
+    assert (answer.status_code, b"of this event proves nothing" in answer.content) == (500, True)
+
+
 def test_checkpoints_are_kept_as_they_fall_due_and_begin_a_replay(bank, monkeypatch):
     whole = bank_as_of(bank.pk, 9)
     monkeypatch.setattr("allocation.services.checkpoints.EVERY", 4)

@@ -58,7 +58,7 @@ def test_while_unsafe_only_a_grant_that_completes_is_right():
     ledger = Ledger().tapes()
     ledger.add("overridden", 0, 0)
     ledger.add("capacity_set", 0, 11, after=(2,))
-    ledger.add("waiting", A, 1, verdict="wait_unsafe", sequence=[B])
+    ledger.add("waiting", A, 1, verdict="wait_unsafe")
     ledger.add("granted", B, 2, after=(0,), sequence=[B])
     ledger.add("finished", B, 4, after=(4,))
     assert not ledger.proof.is_safe
@@ -93,6 +93,20 @@ def test_wait_by_turn_is_right_only_for_one_that_holds_nothing_and_could_have_be
 
     with pytest.raises(Breach, match="turns bind only those that hold nothing"):
         ledger.add("waiting", B, 1, verdict="wait_turn")
+
+
+@pytest.mark.parametrize(
+    ("sequence", "found"),
+    [([A, B], "process 1, which needs .*cannot finish"), ([9], "process 9"), ([], "process 2 could finish after it")],
+    ids=["one that could not finish", "a stranger", "not all that could"],
+)
+def test_unsafe_wait_must_show_exactly_who_could_have_finished(sequence, found):
+    ledger = Ledger().tapes()
+
+    with pytest.raises(Breach, match=found):
+        ledger.add("waiting", C, 1, verdict="wait_unsafe", sequence=sequence)
+
+    Ledger().tapes().add("waiting", C, 1, verdict="wait_unsafe", sequence=[B])
 
 
 def test_request_that_was_not_to_wait_is_judged_like_a_wait():

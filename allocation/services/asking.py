@@ -24,9 +24,10 @@ from allocation.fairness import QueueVerdict
 from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, Policy, Process, ProcessState, Request, RequestKind, RequestState
 from allocation.reasons import excess
-from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.pumping import pump
-from allocation.services.quick import quick_grant
+from allocation.services.quick import proved_grant, quick_grant
+from allocation.services.rows import numbers_taken
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of, first_ahead, queue_reason, settle_turn
 from allocation.values import Outcome
@@ -77,27 +78,28 @@ def _request(
     wait: bool,
 ) -> Outcome | RequestExceedsNeed:
     """Answer, rather than raise, RequestExceedsNeed: the rejection is to be committed."""
-    with locked_bank(pool_of(process_id), process_id) as bank:
-        process, wanted = bank.processes[process_id], bank.vector(amounts)
+    with locked_bank_of(process_id) as (bank, process):
+        wanted = bank.vector(amounts)
         if not any(wanted):
             raise EmptyRequest(process=process.label)
-        if earlier := Request.objects.select_related("grant").filter(pk=request_id).first():
+        is_taken = numbers_taken(request_id, process.pk)
+        if is_taken and (earlier := Request.objects.select_related("grant").filter(pk=request_id).first()):
             return _answer_again(earlier, process, wanted, kind)
         _check_entitled(process, kind, epoch)
         _check_whole(bank, process, wanted, kind)
-        waiting = process.requests.filter(state=RequestState.WAITING).first()
+        waiting = process.requests.filter(state=RequestState.WAITING).first() if is_taken else None
         if waiting and not (kind == RequestKind.STAGE and waiting.kind == RequestKind.GROWTH):
             raise AlreadyWaiting(process=process.label, request=waiting.pk)
 
         request = Request(
             id=request_id, pool=bank.pool, process=process, kind=kind, amounts=list(wanted), epoch=process.epoch, state=RequestState.WAITING
         )
-        if deadline_seconds is not None:
-            request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
-        return _settle(bank, process, request, waiting, wait=wait)
+        return _settle(bank, process, request, waiting, deadline_seconds, wait=wait)
 
 
-def _settle(bank: Bank, process: Process, request: Request, growth: Request | None, *, wait: bool) -> Outcome | RequestExceedsNeed:
+def _settle(
+    bank: Bank, process: Process, request: Request, growth: Request | None, deadline_seconds: float | None, *, wait: bool
+) -> Outcome | RequestExceedsNeed:
     """Error, wait or grant, in the order of SEEDS A3."""
     wanted, need = tuple(request.amounts), banker.minus(tuple(process.max_claim), tuple(process.allocated))
     if not banker.fits(wanted, need):
@@ -106,24 +108,30 @@ def _settle(bank: Bank, process: Process, request: Request, growth: Request | No
         return RequestExceedsNeed(process=process.label, excess=request.reason)
     if growth:
         bank.withdraw(growth, RequestState.CANCELLED, "A stage request took its place.")
-    _decide(bank, process, request, wait=wait)
+    outcome = _decide(bank, process, request, deadline_seconds, wait=wait)
     if growth:
         pump(bank)
-    return Outcome.of(request)
+    return outcome
 
 
-def _decide(bank: Bank, process: Process, request: Request, *, wait: bool) -> None:
+def _decide(bank: Bank, process: Process, request: Request, deadline_seconds: float | None, *, wait: bool) -> Outcome:
     wanted = tuple(request.amounts)
     asker, decision = asker_of(process, wanted), bank.verdict_on(process, wanted)
-    request.turn = ClockTimestamp() - asker.lift
     ahead = None if asker.holds or decision.verdict is not Verdict.GRANT else first_ahead(bank, asker)
     verdict = settle_turn(bank, asker, decision, ahead)
+    is_plain = verdict is Verdict.GRANT and not bank.has_waiters
+    if is_plain and (written := proved_grant(request, bank.by_key(wanted), deadline_seconds, decision.sequence)):
+        return written
+    request.turn = ClockTimestamp() - asker.lift
+    if deadline_seconds is not None:
+        request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
     if verdict is Verdict.GRANT:
         bank.grant(request, decision)
-        return
+        return Outcome.of(request)
     reason = queue_reason(bank, asker, verdict, ahead) if isinstance(verdict, QueueVerdict) else bank.reason_of(process, wanted, verdict)
     bank.settle(request, RequestState.WAITING if wait else RequestState.CANCELLED, verdict=verdict, reason=reason)
     bank.log(EventKind.WAITING if wait else EventKind.CANCELLED, process, request=request, sequence=decision.sequence)
+    return Outcome.of(request)
 
 
 def _answer_again(request: Request, process: Process, wanted: Vector, kind: RequestKind) -> Outcome | RequestExceedsNeed:

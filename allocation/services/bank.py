@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 
 from django.conf import settings
-from django.db import connection
-from django.db.models import Q
 
 from allocation import banker
 from allocation.banker import Decision, State, Vector, Verdict
@@ -18,30 +17,41 @@ from allocation.fairness import AnyVerdict
 from allocation.fields import ClockTimestamp
 from allocation.models import Event, EventKind, Grant, Outbox, OutboxKind, Policy, Pool, Process, Request, RequestKind, RequestState
 from allocation.reasons import Parties, Party, explain
+from allocation.services.rows import Holder, Surroundings, lock_pool, lock_pool_of, put_pool, surroundings
 from allocation.wording import Measure
 
 CHANNEL = "bank"
+Held = Process | Holder
 
 
 @dataclass
 class Bank:
     """A pool whose row is locked until the transaction ends, and its processes that matter.
 
-    Only processes that hold something can make a state unsafe, so only they are read, and those that are named.
+    Only processes that hold something can make a state unsafe, so only they are read, and those that are named: those
+    are whole rows, in `processes`, and whoever is changed joins them. `units` says what one of each class is.
     Every change goes to the rows of processes, requests and grants at once; the pool's row is written on closing.
     """
 
     pool: Pool
     units: dict[str, str]
     processes: dict[int, Process]
+    holders: dict[int, Holder]
     available: Vector
+    has_waiters: bool
     events: list[Event] = field(default_factory=list)
     has_granted: bool = False
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The classes, in their order; `units` says what one of each is."""
+        """The classes, in their order."""
         return tuple(self.units)
+
+    @property
+    def matter(self) -> Iterable[Held]:
+        """Who holds something and who is named; rows that may change stand before those that were only read."""
+        found: dict[int, Held] = {**self.holders, **self.processes}
+        return found.values()
 
     def vector(self, amounts: Mapping[str, int]) -> Vector:
         """Amounts by class key in class order; a class not named is 0. Raises UnknownResource, BadAmount."""
@@ -56,12 +66,12 @@ class Bank:
         """The reverse of `vector`, without the classes of which there is nothing."""
         return {key: units for key, units in zip(self.keys, amounts, strict=True) if units}
 
-    def state(self, process: Process | None = None) -> tuple[State, list[Process]]:
+    def state(self, process: Process | None = None) -> tuple[State, list[Held]]:
         """The holders as a State, with `process` among them if one is given, and who stands for its rows.
 
         Whoever keeps units without a shift is left out: it does not finish, so nobody may count on what it holds.
         """
-        rows = [p for p in self.processes.values() if p is process or (any(p.allocated) and p.kept_until is None)]
+        rows = [p for p in self.matter if p is process or (p.kept_until is None and any(p.allocated))]
         return State(self.available, tuple(tuple(p.max_claim) for p in rows), tuple(tuple(p.allocated) for p in rows)), rows
 
     def verdict_on(self, process: Process, amounts: Vector) -> Decision:
@@ -77,7 +87,7 @@ class Bank:
     def reason_of(self, process: Process, amounts: Vector, verdict: Verdict) -> str:
         """Say in a sentence why `process` waits for `amounts`."""
         state, rows = self.state(process)
-        kept = [p for p in self.processes.values() if p.kept_until is not None]
+        kept = [p for p in self.matter if p.kept_until is not None]
         parties = Parties(_parties(rows), tuple(Measure(key, unit) for key, unit in self.units.items()), _parties(kept))
         return explain(state, parties, rows.index(process), amounts, verdict).reason
 
@@ -86,23 +96,27 @@ class Bank:
         process, before = self.processes[request.process_id], self.available
         self.available = banker.minus(self.available, tuple(request.amounts))
         process.allocated = list(banker.plus(tuple(process.allocated), tuple(request.amounts)))
-        Process.objects.filter(pk=process.pk).update(allocated=process.allocated)
         if request.kind == RequestKind.START:
             self.begin_shift(process)
+        else:
+            Process.objects.filter(pk=process.pk).update(allocated=process.allocated)
         self.settle(request, RequestState.GRANTED, verdict=Verdict.GRANT, reason="", epoch=process.epoch)
         grant = Grant(request=request, process=process, epoch=process.epoch, amounts=request.amounts, remaining=request.amounts)
         grant.save(force_insert=True)
-        request.count_bypasses()
+        if self.has_waiters:
+            request.count_bypasses()
         self.log(EventKind.GRANTED, process, request=request, grant=grant, before=before, sequence=decision.sequence)
         self.has_granted = True
         return grant
 
     def begin_shift(self, process: Process) -> None:
-        """A new epoch, a lease that leaves time to be picked up, and a message to the owner. No longer kept."""
+        """Write what the process holds, a new epoch and a lease that leaves time to be picked up; tell the owner. No longer kept."""
         process.epoch += 1
         process.kept_until = None
         lease_until = ClockTimestamp() + timedelta(seconds=settings.BANK_PICKUP_SECONDS)
-        Process.objects.filter(pk=process.pk).update(epoch=process.epoch, worker="", lease_until=lease_until, kept_until=None)
+        Process.objects.filter(pk=process.pk).update(
+            allocated=process.allocated, epoch=process.epoch, worker="", lease_until=lease_until, kept_until=None
+        )
         self.post(OutboxKind.START, process, process.epoch)
         self.has_granted = True
 
@@ -115,6 +129,8 @@ class Bank:
         request.epoch = request.epoch if epoch is None else epoch
         if state != RequestState.WAITING:
             request.decided_at = ClockTimestamp()
+        else:
+            self.has_waiters = True
         if request._state.adding:
             request.save(force_insert=True)
         else:
@@ -187,17 +203,8 @@ class Bank:
             return
         if not self.pool.is_safe:
             self.pool.is_safe = banker.find_safe_sequence(self.state()[0]) is not None
-        Pool.objects.filter(pk=self.pool.pk).update(
-            capacity=self.pool.capacity,
-            available=list(self.available),
-            version=self.pool.version,
-            is_safe=self.pool.is_safe,
-            updated_at=ClockTimestamp(),
-        )
+        put_pool(self.pool, self.available, channel=CHANNEL if self.has_granted else None)
         Event.objects.bulk_create(self.events)
-        if self.has_granted:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(self.pool.pk)])
 
 
 @contextmanager
@@ -206,25 +213,30 @@ def locked_bank(pool: int, *named: int) -> Iterator[Bank]:
 
     Safety is a property of the whole state, so two decisions must never overlap: one lock for the pool. The processes
     are read in the *next* statement: one that locked and joined would return them as they were before the wait.
-    Lock order everywhere: pool, process, request.
+    Lock order everywhere: pool, process, request. Raises UnknownPool.
     """
-    try:
-        row = Pool.objects.select_for_update(no_key=True).get(pk=pool)
-    except Pool.DoesNotExist as error:
-        raise UnknownPool(pool=pool) from error
-    processes = Process.objects.filter(Q(holding=True) | Q(pk__in=named), pool=row).order_by("pk")
-    bank = Bank(row, dict(row.classes.values_list("key", "unit")), {p.pk: p for p in processes}, tuple(row.available))
+    row = lock_pool(pool)
+    if row is None:
+        raise UnknownPool(pool=pool)
+    bank = _opened(row, surroundings(row, named))
     yield bank
     bank.close()
 
 
-def _parties(processes: Iterable[Process]) -> tuple[Party, ...]:
-    return tuple(Party(p.pk, p.label, tuple(p.allocated), kept_until=p.kept_until) for p in processes)
-
-
-def pool_of(process: int) -> int:
-    """The pool of a process, which never changes. Raises UnknownProcess."""
-    found = Process.objects.filter(pk=process).values_list("pool_id", flat=True).first()
-    if found is None:
+@contextmanager
+def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
+    """The same for the pool of a process, which is named. Raises UnknownProcess."""
+    row = lock_pool_of(process)
+    if row is None:
         raise UnknownProcess(process=process)
-    return found
+    bank = _opened(row, surroundings(row, [process]))
+    yield bank, bank.processes[process]
+    bank.close()
+
+
+def _opened(pool: Pool, around: Surroundings) -> Bank:
+    return Bank(pool, around.units, around.named, around.holders, tuple(pool.available), around.has_waiters)
+
+
+def _parties(processes: Iterable[Held]) -> tuple[Party, ...]:
+    return tuple(Party(p.pk, p.label, tuple(p.allocated), kept_until=p.kept_until) for p in processes)

@@ -9,7 +9,7 @@ from allocation.errors import AllocationError, BadKeepTime, KeepWouldBeUnsafe, N
 from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, Policy, Process
 from allocation.services.asking import check_epoch
-from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.bank import Bank, locked_bank_of
 from allocation.services.pumping import pump
 from allocation.services.returning import end_shift
 from allocation.services.transaction import bank_transaction
@@ -28,8 +28,7 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Kept:
     Raises KeepWouldBeUnsafe, StaleEpoch, NothingToKeep, BadKeepTime: then nothing has changed.
     """
     check_keep_seconds(keep_seconds)
-    with locked_bank(pool_of(process), process) as bank:
-        keeper = bank.processes[process]
+    with locked_bank_of(process) as (bank, keeper):
         check_epoch(keeper, epoch)
         if not keeper.holding:
             raise NothingToKeep(process=keeper.label)
@@ -52,8 +51,7 @@ def resume_kept(*, process: int) -> int:
     Now that the process can finish again, some who waited for safety may be served. Raises NotKept if the reservation
     has ended, ResumeWouldBeUnsafe if it could not be sure to get all it claims while others keep theirs.
     """
-    with locked_bank(pool_of(process), process) as bank:
-        resuming = bank.processes[process]
+    with locked_bank_of(process) as (bank, resuming):
         if resuming.kept_until is None:
             raise NotKept(process=resuming.label)
         bank.begin_shift(resuming)

@@ -49,7 +49,7 @@ def _reap_pool(pool: int) -> list[Reaped]:
         lost = Process.objects.filter(IS_EXPIRED, pool=bank.pool).order_by("pk").select_for_update(no_key=True)
         reaped = [_reap(bank, process) for process in lost]
         for process in Process.objects.filter(IS_KEPT_TOO_LONG, pool=bank.pool).order_by("pk"):
-            _end_keep(bank, bank.processes[process.pk])
+            _end_keep(bank, bank.processes.setdefault(process.pk, process))
         for request in Request.objects.filter(IS_LATE, pool=bank.pool).order_by("seq").select_related("process"):
             bank.processes.setdefault(request.process_id, request.process)
             bank.withdraw(request, RequestState.EXPIRED, "The deadline passed.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from allocation import banker
 from allocation.errors import BadBypassLimit, CapacityBelowUse, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe, ProcessFinished
 from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
-from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.checks import check_claim_covers, check_claim_fits, check_claims_within, check_priority, check_safe
 from allocation.services.pumping import pump
 from allocation.services.transaction import bank_transaction
@@ -91,8 +91,7 @@ def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> Chan
 
 def put_process(process: int, limits: ProcessLimits, override: Override | None = None, *, stage: str | None = None) -> Changed:
     """`change_process` within the caller's bank transaction."""
-    with locked_bank(pool_of(process), process) as bank:
-        changed = bank.processes[process]
+    with locked_bank_of(process) as (bank, changed):
         if changed.state == ProcessState.FINISHED:
             raise ProcessFinished(process=changed.label)
         stuck: tuple[str, ...] = ()

@@ -9,10 +9,9 @@ from django.db import transaction
 
 from allocation import banker
 from allocation.banker import Vector
-from allocation.errors import AllocationError, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe
+from allocation.errors import AllocationError, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe, UnknownProcess
 from allocation.fairness import URGENT, Rules, kept_back
 from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
-from allocation.services.bank import pool_of
 from allocation.services.limits import Changed, put_limits, put_process
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of
@@ -31,7 +30,10 @@ def preview_limits(*, pool: int, limits: PoolLimits) -> Preview:
 @bank_transaction
 def preview_process(*, process: int, limits: ProcessLimits) -> Preview:
     """What `change_process` would do now. Nothing changes."""
-    return _tried(pool_of(process), lambda: put_process(process, limits, DRY), ClaimWouldBeUnsafe)
+    pool = Process.objects.filter(pk=process).values_list("pool_id", flat=True).first()
+    if pool is None:
+        raise UnknownProcess(process=process)
+    return _tried(pool, lambda: put_process(process, limits, DRY), ClaimWouldBeUnsafe)
 
 
 @dataclass(frozen=True)

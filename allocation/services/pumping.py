@@ -18,6 +18,8 @@ def pump(bank: Bank) -> int:
     One pass is enough: a grant only lowers Available, and whatever would be safe after it was safe before it. Whoever
     holds nothing passes the first that could not be served only as often as the pool's bypass limit allows.
     """
+    if not bank.has_waiters:
+        return 0
     granted, first, reach = 0, None, reach_of(bank)
     for request in in_turn(bank.pool):
         process = bank.processes.setdefault(request.process_id, request.process)

@@ -1,22 +1,24 @@
 """The common case in one call of the server: a grant that is plainly safe, or a release, while nobody waits.
 
-The functions are in migration 0010. They answer only where no rule needs a look at the other holders or at the queue; None
-means that nothing has changed and that the caller must decide under a lock of its own.
+The functions are in migration 0011. They answer only where no rule needs a look at the other holders or at the queue; None
+means that nothing has changed and that the caller must decide under a lock of its own. Whoever has decided so, and found
+the grant safe by a search, may have it written by the same function.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError
 
 from allocation.banker import Verdict
-from allocation.models import RequestKind, RequestState
-from allocation.services.transaction import call_server
+from allocation.models import Request, RequestKind, RequestState
+from allocation.services.transaction import call_server, call_within
 from allocation.values import Outcome, Released, ReleaseStatus
 
 KEYS = re.compile(r"[-\w]*")
@@ -31,7 +33,19 @@ def quick_grant(
     if not _is_plain(amounts, process, epoch or 0) or (deadline_seconds or 0) > LONGEST_SECONDS:
         return None
     wanted, pickup = json.dumps(dict(amounts)), settings.BANK_PICKUP_SECONDS
-    grant, shift = call_server("allocation_grant", process, wanted, str(request_id), kind.value, epoch, deadline_seconds, pickup)
+    row = call_server("allocation_grant", process, wanted, str(request_id), kind.value, epoch, deadline_seconds, pickup, None)
+    return _granted(request_id, row)
+
+
+def proved_grant(request: Request, amounts: Mapping[str, int], deadline_seconds: float | None, sequence: Sequence[int]) -> Outcome | None:
+    """Write a grant after which `sequence` can finish, within the caller's transaction, which holds the lock and has changed nothing."""
+    asked = request.process_id, json.dumps(dict(amounts)), str(request.pk), request.kind, request.epoch
+    row = call_within("allocation_grant", *asked, deadline_seconds, settings.BANK_PICKUP_SECONDS, list(sequence))
+    return _granted(request.pk, row)
+
+
+def _granted(request_id: UUID, row: Sequence[Any]) -> Outcome | None:
+    grant, shift = row
     return Outcome(request_id, RequestState.GRANTED, Verdict.GRANT, grant, shift, "") if grant else None
 
 

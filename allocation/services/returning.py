@@ -9,7 +9,7 @@ from allocation import banker
 from allocation.banker import Vector
 from allocation.errors import ReleaseExceedsAllocation, ReleaseIdReused
 from allocation.models import EventKind, Process, ProcessState, Release, RequestKind, RequestState
-from allocation.services.bank import Bank, locked_bank, pool_of
+from allocation.services.bank import Bank, locked_bank_of
 from allocation.services.pumping import pump
 from allocation.services.quick import quick_release
 from allocation.services.transaction import bank_transaction
@@ -30,8 +30,7 @@ def release_resources(*, process: int, epoch: int, release_id: UUID, amounts: Ma
 
 @bank_transaction
 def _release(process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str) -> Released:
-    with locked_bank(pool_of(process), process) as bank:
-        holder = bank.processes[process]
+    with locked_bank_of(process) as (bank, holder):
         given = tuple(holder.allocated) if amounts is None else bank.vector(amounts)
         if earlier := Release.objects.filter(pk=release_id).first():
             return _repeated(bank, holder, earlier)
@@ -54,8 +53,7 @@ def finish_process(*, process: int, epoch: int | None = None) -> bool:
 
     With an `epoch`, only if that is its latest shift: returns False, and changes nothing, if a later one took its place.
     """
-    with locked_bank(pool_of(process), process) as bank:
-        finishing = bank.processes[process]
+    with locked_bank_of(process) as (bank, finishing):
         if finishing.state == ProcessState.FINISHED:
             return True
         if epoch is not None and epoch != finishing.epoch:

@@ -41,22 +41,29 @@ def bank_transaction(work: Callable[P, T]) -> Callable[P, T]:
     return in_transaction
 
 
-def call_server(function: str, *arguments: str | int | float | None) -> Sequence[Any]:
+Argument = str | int | float | list[int] | None
+
+
+def call_server(function: str, *arguments: Argument) -> Sequence[Any]:
     """Let a function of the server decide and write, in a transaction of its own and one round trip; returns its row.
 
     Its first argument is how long it may wait for a lock. It waits for nothing else, so the other limits have no use.
     """
-    call = f"SELECT * FROM {function}({', '.join(['%s'] * (len(arguments) + 1))})"  # noqa: S608 - names of ours
 
     def attempt() -> Sequence[Any]:
         # A statement by itself is a transaction. A caller's own would hold the lock: it is refused as by `bank_transaction`.
-        alone = transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext()
-        with alone, connection.cursor() as cursor:
-            cursor.execute(call, [LIMITS["lock_timeout"], *arguments])
-            row: Sequence[Any] = cursor.fetchone()
-            return row
+        with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
+            return call_within(function, *arguments)
 
     return _insist(attempt)
+
+
+def call_within(function: str, *arguments: Argument) -> Sequence[Any]:
+    """The same within the caller's bank transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {function}({', '.join(['%s'] * (len(arguments) + 1))})", [LIMITS["lock_timeout"], *arguments])  # noqa: S608 - names of ours
+        row: Sequence[Any] = cursor.fetchone()
+        return row
 
 
 def _insist(attempt: Callable[[], T]) -> T:

@@ -34,6 +34,8 @@ def rules_of(pool: Pool) -> Rules:
 
 def first_ahead(bank: Bank, asker: Asker) -> Request | None:
     """The first in turn, if its turn is before that of somebody who asks now; without those whom reservations hold off."""
+    if not bank.has_waiters:
+        return None
     reach = Value(list(reach_of(bank)), output_field=Process._meta.get_field("max_claim"))
     ahead = in_turn(bank.pool).filter(Within(F("process__max_claim"), reach), turn__lte=ClockTimestamp() - asker.lift)
     return ahead.first()
@@ -41,7 +43,7 @@ def first_ahead(bank: Bank, asker: Asker) -> Request | None:
 
 def reach_of(bank: Bank) -> Vector:
     """What there is beside the reservations. Who claims more can't be served before one ends, so nobody waits behind it."""
-    kept = (tuple(process.allocated) for process in bank.processes.values() if process.kept_until is not None)
+    kept = (tuple(process.allocated) for process in bank.matter if process.kept_until is not None)
     return reduce(banker.minus, kept, tuple(bank.pool.capacity))
 
 

@@ -51,4 +51,4 @@ def bank_of(state: State, kept: set[int], *, is_safe: bool) -> BankOfRows:
         for i, (most, held) in enumerate(zip(state.maximum, state.allocation, strict=True))
     }
     units = {str(j): "unit" for j in range(len(state.available))}
-    return BankOfRows(Pool(is_safe=is_safe), units, processes, state.available)
+    return BankOfRows(Pool(is_safe=is_safe), units, processes, {}, state.available, has_waiters=False)

@@ -9,30 +9,32 @@ from tests.races import test_bank_locks as locks
 from tests.races import test_bank_rivals as rivals
 from tests.races import test_traps as traps
 
+POOL_UNLOCKED = Fault("allocation.services.rows:lock_pool_of", " FOR NO KEY UPDATE", "")
+
 LOCKS: dict[str, tuple[Fault, Callable]] = {
     "pool row, for decisions": (
-        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        POOL_UNLOCKED,
         locks.test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result,
     ),
     "pool row, before the processes are read": (
         Fault(
-            "allocation.services.bank:locked_bank",
-            "row = Pool.objects",
-            "read = list(Process.objects.filter(pool=pool)); row = Pool.objects",
-            also=(("for p in processes", "for p in read"),),
+            "allocation.services.bank:locked_bank_of",
+            "row = lock_pool_of(process)",
+            "early = surroundings(Pool.objects.get(processes=process), [process]); row = lock_pool_of(process)",
+            also=(("_opened(row, surroundings(row, [process]))", "_opened(row, early)"),),
         ),
         locks.test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock,
     ),
     "pool row, between a release and a new wait": (
-        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        POOL_UNLOCKED,
         traps.test_wait_that_begins_before_a_release_is_committed_is_granted_by_itself,
     ),
     "pool row, between a request and the same again": (
-        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        POOL_UNLOCKED,
         rivals.test_same_request_sent_twice_at_once_is_granted_once,
     ),
     "pool row, between a release and the same again": (
-        Fault("allocation.services.bank:locked_bank", ".select_for_update(no_key=True)", ""),
+        POOL_UNLOCKED,
         rivals.test_same_release_sent_twice_at_once_is_made_once,
     ),
     "process row, between the reaper and a renewal": (
@@ -61,11 +63,11 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
             "ClockTimestamp()",
             "__import__('django.contrib.postgres.functions').contrib.postgres.functions.TransactionNow()",
         ),
-        traps.test_lease_of_a_grant_that_waited_for_the_lock_runs_from_the_grant,
+        traps.test_lease_of_a_grant_past_a_waiter_runs_from_the_grant,
     ),
 }
 
-#: in the functions of migration 0010: which function, what to put in place of what, and the test that goes red
+#: in the server's functions: which function, what to put in place of what, and the test that goes red
 QUICK_LOCKS: dict[str, tuple[str, dict[str, str], Callable]] = {
     "pool row, between a request and the same again": (
         "allocation_locked",

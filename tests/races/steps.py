@@ -10,7 +10,7 @@ from django.db import connection
 
 from tests.races.conftest import PATIENCE_SECONDS, until
 
-POOL_LOCK = 'FROM "allocation_pool" WHERE "allocation_pool"."id" = %s LIMIT 21 FOR NO KEY UPDATE'
+POOL_LOCK = 'FROM "allocation_pool" WHERE id = '
 
 
 class Halt:

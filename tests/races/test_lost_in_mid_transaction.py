@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 
 from allocation.models import Event, Grant, Outbox, Release, Request
 from allocation.services import ReleaseStatus, reap_expired, release_resources, request_resources, unsent_outbox
-from tests.allocation.conftest import available, held
+from tests.allocation.conftest import ask, available, held
 from tests.allocation.test_leases import expire
 from tests.races.conftest import until
 from tests.races.steps import POOL_LOCK, halted
@@ -20,9 +20,16 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 REQUEST_STEPS = {
     "before the lock": (POOL_LOCK, True),
     "after the lock": (POOL_LOCK, False),
-    "after the wait for a decision": ('INSERT INTO "allocation_request"', False),
+    "after the decision": ("FROM allocation_grant(", True),
+    "before the commit": ("FROM allocation_grant(", False),
+}
+#: where others wait, a grant is written row by row
+STEPS_PAST_A_WAITER = {
+    "after the lease is written": ('UPDATE "allocation_process"', False),
+    "after the decision": ('INSERT INTO "allocation_request"', False),
     "after the write": ('INSERT INTO "allocation_grant"', False),
-    "before the commit": ("pg_notify", False),
+    "after the pool is written": ("pg_notify", False),
+    "before the commit": ('INSERT INTO "allocation_event"', False),
 }
 RELEASE_STEPS = {
     "before the lock": (POOL_LOCK, True),
@@ -63,6 +70,21 @@ def test_request_of_a_client_that_is_lost_leaves_no_half_grant_and_can_be_sent_a
     assert (held(process), available(pool)) == ((0,), (4,))
     assert request_resources(**request).granted
     assert (Grant.objects.count(), held(process), available(pool)) == (1, (3,), (1,))
+
+
+@pytest.mark.parametrize("step", STEPS_PAST_A_WAITER.values(), ids=STEPS_PAST_A_WAITER)
+def test_request_past_a_waiter_of_a_client_that_is_lost_leaves_no_half_grant(make_pool, make_process, meanwhile, step):
+    pool = make_pool(5)
+    make_process(pool, "holder", (1,), (1,))
+    ask(make_process(pool, "waiter", (5,)), (5,))
+    process = make_process(pool, "p", (4,))
+    before, request = Event.objects.count(), {"process": process.pk, "amounts": {"a": 3}, "request_id": uuid4()}
+
+    lose(meanwhile, step, request_resources, **request)
+
+    assert (Event.objects.count(), held(process), available(pool)) == (before, (0,), (4,))
+    assert request_resources(**request).granted
+    assert (held(process), available(pool)) == ((3,), (1,))
 
 
 def test_request_whose_reply_is_lost_after_the_commit_is_told_by_the_outbox_or_reaped(make_pool, make_process):

@@ -121,6 +121,23 @@ def test_lease_of_a_grant_that_waited_for_the_lock_runs_from_the_grant(make_pool
     assert (Process.objects.get(pk=process.pk).lease_until - freed_at).total_seconds() >= 100
 
 
+def test_lease_of_a_grant_past_a_waiter_runs_from_the_grant(make_pool, make_process, meanwhile, rival, settings):
+    """There the rows are written one by one."""
+    settings.BANK_PICKUP_SECONDS = 100
+    pool = make_pool(5)
+    make_process(pool, "holder", (1,), (1,))
+    ask(make_process(pool, "waiter", (5,)), (5,))
+    process = make_process(pool, "p", (4,))
+
+    with row_held(rival, "allocation_pool", pool.pk):
+        late = meanwhile(ask, process=process, amounts=(1,))
+        until_waiting(1)
+        [freed_at] = rival.execute("SELECT clock_timestamp()").fetchone()
+
+    assert late.result().granted
+    assert (Process.objects.get(pk=process.pk).lease_until - freed_at).total_seconds() >= 100
+
+
 def start_of(process, amounts):
     return {"process": process.pk, "amounts": amounts, "request_id": uuid4()}
 

@@ -51,7 +51,7 @@ class Pool(models.Model):
 class ResourceClass(models.Model):
     """One kind of unit in a pool. Its capacity stands in `Pool.capacity[ordinal]` and nowhere else."""
 
-    pool = models.ForeignKey(Pool, models.PROTECT, related_name="classes")
+    pool = models.ForeignKey(Pool, models.PROTECT, db_index=False, related_name="classes")
     ordinal = models.PositiveSmallIntegerField(help_text="place in every array of this pool; never used again")
     key = models.SlugField(max_length=40)
     unit = models.CharField(max_length=40, help_text="what one of it is, such as `MiB`")

@@ -35,8 +35,8 @@ class Request(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     # The process names its pool, and the grant's request its process: to have the server check them again costs an eighth.
-    pool = models.ForeignKey(Pool, models.PROTECT, db_constraint=False, related_name="requests")
-    process = models.ForeignKey(Process, models.PROTECT, related_name="requests")
+    pool = models.ForeignKey(Pool, models.PROTECT, db_constraint=False, db_index=False, related_name="requests")
+    process = models.ForeignKey(Process, models.PROTECT, db_index=False, related_name="requests")
     kind = models.CharField(max_length=10, choices=RequestKind)
     amounts = ArrayField(models.IntegerField())
     state = models.CharField(max_length=10, choices=RequestState)

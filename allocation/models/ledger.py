@@ -46,11 +46,11 @@ class Event(models.Model):
     The ledger outlives the rows it names, so nothing here is a constrained reference.
     """
 
-    pool = models.ForeignKey(Pool, models.DO_NOTHING, db_constraint=False, related_name="events")
+    pool = models.ForeignKey(Pool, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="events")
     version = models.BigIntegerField()
     kind = models.CharField(max_length=20, choices=EventKind)
     at = models.DateTimeField(db_default=ClockTimestamp())
-    process = models.ForeignKey(Process, models.DO_NOTHING, db_constraint=False, null=True, related_name="events")
+    process = models.ForeignKey(Process, models.DO_NOTHING, db_constraint=False, db_index=False, null=True, related_name="events")
     epoch = models.BigIntegerField(null=True)
     request_id = models.UUIDField(null=True)
     grant_id = models.BigIntegerField(null=True)
@@ -77,7 +77,7 @@ class Event(models.Model):
 class Checkpoint(models.Model):
     """A pool as the ledger leads to it at a version: where a replay may begin. It can be thrown away and made again."""
 
-    pool = models.ForeignKey(Pool, models.CASCADE, related_name="checkpoints")
+    pool = models.ForeignKey(Pool, models.CASCADE, db_index=False, related_name="checkpoints")
     version = models.BigIntegerField()
     state = models.JSONField()
 
@@ -100,8 +100,8 @@ class Outbox(models.Model):
     """A message written in the same transaction as its cause; delivered at least once."""
 
     kind = models.CharField(max_length=10, choices=OutboxKind)
-    pool = models.ForeignKey(Pool, models.CASCADE, db_constraint=False, related_name="outbox")
-    process = models.ForeignKey(Process, models.CASCADE, db_constraint=False, null=True, related_name="outbox")
+    pool = models.ForeignKey(Pool, models.CASCADE, db_constraint=False, db_index=False, related_name="outbox")
+    process = models.ForeignKey(Process, models.CASCADE, db_constraint=False, db_index=False, null=True, related_name="outbox")
     epoch = models.BigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=ClockTimestamp())
     sent_at = models.DateTimeField(null=True)

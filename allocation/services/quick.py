@@ -21,6 +21,8 @@ from allocation.models import Request, RequestKind, RequestState
 from allocation.services.transaction import call_server, call_within
 from allocation.values import Outcome, Released, ReleaseStatus
 
+GRANT = "allocation_grant(%s, %s::bigint, %s::jsonb, %s::uuid, %s, %s::bigint, %s::float8, %s::float8, %s::bigint[])"
+RELEASE = "allocation_release(%s, %s::bigint, %s::bigint, %s::uuid, %s::jsonb, %s)"
 KEYS = re.compile(r"[-\w]*")
 #: a hundred years: what is longer than an interval can be is left to others to complain of
 LONGEST_SECONDS = 100 * 366 * 24 * 3600.0
@@ -33,14 +35,14 @@ def quick_grant(
     if not _is_plain(amounts, process, epoch or 0) or (deadline_seconds or 0) > LONGEST_SECONDS:
         return None
     wanted, pickup = json.dumps(dict(amounts)), settings.BANK_PICKUP_SECONDS
-    row = call_server("allocation_grant", process, wanted, str(request_id), kind.value, epoch, deadline_seconds, pickup, None)
+    row = call_server(GRANT, process, wanted, str(request_id), kind.value, epoch, deadline_seconds, pickup, None)
     return _granted(request_id, row)
 
 
 def proved_grant(request: Request, amounts: Mapping[str, int], deadline_seconds: float | None, sequence: Sequence[int]) -> Outcome | None:
     """Write a grant after which `sequence` can finish, within the caller's transaction, which holds the lock and has changed nothing."""
     asked = request.process_id, json.dumps(dict(amounts)), str(request.pk), request.kind, request.epoch
-    row = call_within("allocation_grant", *asked, deadline_seconds, settings.BANK_PICKUP_SECONDS, list(sequence))
+    row = call_within(GRANT, *asked, deadline_seconds, settings.BANK_PICKUP_SECONDS, list(sequence))
     return _granted(request.pk, row)
 
 
@@ -55,7 +57,7 @@ def quick_release(*, process: int, epoch: int, release_id: UUID, amounts: Mappin
         return None
     given = None if amounts is None else json.dumps(dict(amounts))
     try:
-        keys, units = call_server("allocation_release", process, epoch, str(release_id), given, reason)
+        keys, units = call_server(RELEASE, process, epoch, str(release_id), given, reason)
     except IntegrityError:
         return None
     return Released(release_id, ReleaseStatus.RELEASED, {key: n for key, n in zip(keys, units, strict=True) if n}) if keys else None

@@ -108,6 +108,8 @@ def _page(page: Page) -> PageOut:
         needs_browser=page.needs_browser,
         last_modified=page.last_modified,
         expires_at=page.expires_at,
+        etag=page.etag,
+        unchanged_since=page.unchanged_since,
         via=page.url.via,
         rank=page.url.rank,
         attempts=page.url.attempts,

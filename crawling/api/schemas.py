@@ -111,6 +111,8 @@ class PageOut(Schema):
     needs_browser: bool = Field(description="scripts make its content, and they are not run")
     last_modified: datetime | None
     expires_at: datetime | None
+    etag: str = Field(description="the server's mark of this version")
+    unchanged_since: int | None = Field(description="id of an earlier run's page: the server says (304) that it is still as it was then")
     via: int | None = Field(description="id of the page on which it was found")
     rank: float
     attempts: int

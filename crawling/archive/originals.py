@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -30,6 +30,12 @@ FROM crawling_url u JOIN crawling_page p ON p.url_id = u.id JOIN crawling_archiv
 JOIN crawling_run r ON r.id = u.run_id JOIN crawling_run mine ON mine.crawl_id = r.crawl_id
 WHERE mine.id = %s AND u.fingerprint = %s AND u.url = %s AND p.status = 200 AND NOT p.is_revisit
 ORDER BY p.fetched_at DESC LIMIT 1
+"""
+
+
+OF_THE_PAGE = """
+SELECT f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
+FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id JOIN crawling_archivefile f ON f.id = p.archive_file_id WHERE p.url_id = %s
 """
 
 
@@ -63,11 +69,19 @@ class Originals:
             self._knows_all = False
 
     def of_url(self, url: str) -> Original | None:
-        """What an answer that says "not modified" is about."""
-        with connection.cursor() as cursor:
-            cursor.execute(OF_THE_URL, [self._run_id, signed(fingerprint(url)), url])
-            row = cursor.fetchone()
-        return _original(*row) if row else None
+        """What an answer that says "not modified" unasked is about."""
+        return _found(OF_THE_URL, [self._run_id, signed(fingerprint(url)), url])
+
+    def of_page(self, page: int) -> Original | None:
+        """The record of a page that was asked about."""
+        return _found(OF_THE_PAGE, [page])
+
+
+def _found(query: str, values: Sequence[object]) -> Original | None:
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        row = cursor.fetchone()
+    return _original(*row) if row else None
 
 
 def _original(namespace: UUID, offset: int, url: str, fetched_at: datetime, seconds: float) -> Original:

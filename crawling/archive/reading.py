@@ -79,6 +79,8 @@ def original_of(page: Page) -> Page:
     if not page.is_revisit:
         return page
     stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False).select_related("archive_file", "url")
+    if page.unchanged_since and (asked_about := stored.filter(pk=page.unchanged_since).first()):
+        return asked_about
     if page.status == NOT_MODIFIED_STATUS:
         url = page.url
         earlier = stored.filter(run__crawl=page.run.crawl_id, status=200, url__fingerprint=url.fingerprint, url__url=url.url)

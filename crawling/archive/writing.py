@@ -56,7 +56,7 @@ class Volume:
     def _answer(self, identity: str, capture: Capture, parcel: Parcel, answer: Answer, payload: Payload) -> Record:
         head = parcel.exchange.head
         if answer.status == NOT_MODIFIED_STATUS:
-            original = self._originals.of_url(parcel.url)
+            original = self._originals.of_page(parcel.unchanged_since) if parcel.unchanged_since else self._originals.of_url(parcel.url)
             return records.revisit(identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original)
         if original := self._originals.get(payload.sha256) if payload.size else None:
             return records.revisit(identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original)

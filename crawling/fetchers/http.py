@@ -29,6 +29,7 @@ class Fetched:
     http_status: HTTP's own whatever became of the body; 0 without an answer.
     is_of_robots: it is the answer for robots.txt that stands for the document's.
     exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be closed.
+    unchanged_since: id of the earlier page whose body and headers these are, since the server says that they still hold.
     """
 
     status: int
@@ -39,6 +40,7 @@ class Fetched:
     http_status: int = 0
     is_of_robots: bool = False
     exchange: Exchange | None = None
+    unchanged_since: int | None = None
 
     @property
     def content_type(self) -> str:

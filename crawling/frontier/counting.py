@@ -72,7 +72,7 @@ def count_outcomes(
             by_state[UrlState.SUCCEEDED],
             by_state[UrlState.FAILED],
             by_state[UrlState.EXCLUDED],
-            sum(answer.bytes for answer in answers),
+            sum(answer.received_bytes for answer in answers),
             quarantined,
             duplicate,
         ],

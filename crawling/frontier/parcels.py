@@ -20,10 +20,14 @@ class Place:
 
 @dataclass(eq=False, slots=True)
 class Parcel:
-    """An exchange and what the archive wants to know besides. `place` is set once it is kept."""
+    """An exchange and what the archive wants to know besides. `place` is set once it is kept.
+
+    unchanged_since: id of the earlier page whose document the server says is still right.
+    """
 
     url: str
     depth: int
     attempts: int
     exchange: Exchange
+    unchanged_since: int | None = None
     place: Place | None = None

@@ -91,8 +91,15 @@ class Answer:
     needs_browser: bool = False
     last_modified: datetime | None = None
     expires_at: datetime | None = None
+    etag: str = ""
+    unchanged_since: int | None = None
     pattern: Pattern | None = None
     extracted: Sequence[tuple[str, str]] = ()
+
+    @property
+    def received_bytes(self) -> int:
+        """What came over the wire of the document: nothing of one that is as it was."""
+        return 0 if self.unchanged_since else self.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +253,8 @@ def _page(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> Page
         needs_browser=answer.needs_browser,
         last_modified=answer.last_modified,
         expires_at=answer.expires_at,
+        etag=_text(answer.etag),
+        unchanged_since=answer.unchanged_since,
     )
 
 

@@ -36,6 +36,8 @@ class Page(models.Model):
     needs_browser = models.BooleanField(db_default=False, help_text="scripts make its content, and they are not run")
     last_modified = models.DateTimeField(null=True, help_text="as the server states it")
     expires_at = models.DateTimeField(null=True, help_text="until when the server lets it count as fresh")
+    etag = models.TextField(blank=True, db_default="", help_text="the server's mark of this version")
+    unchanged_since = models.BigIntegerField(null=True, help_text="id of an earlier run's URL whose page is still as it was")
     address = models.GenericIPAddressField(help_text="the address that answered")
     fetch_seconds = models.FloatField()
     fetched_at = models.DateTimeField()

@@ -8,6 +8,7 @@ from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_by_robots
+from crawling.processors.revalidate import fetch_anew
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, read_address
 from crawling.rules.robots import Robots
@@ -32,7 +33,7 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
         refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
-    fetched = kit.get(address, dial, keep=kit.archives)
+    fetched = fetch_anew(visit, claimed, address, dial, kit)
     visit.free_at = time.monotonic() + visit.delay
     outcome = None
     try:

@@ -21,6 +21,7 @@ from crawling.rules.addresses import Address, BadUrl, read_address, signed
 from crawling.rules.freshness import fresh_until, read_date
 from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
+from crawling.rules.revalidation import read_etag
 from crawling.rules.simhash import simhash
 from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, FetchStatus, explain, is_redirect, succeeded
 from crawling.rules.traps import pattern_of
@@ -58,7 +59,9 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
 
 
 def _parcel(claimed: ClaimedUrl, fetched: Fetched) -> Parcel | None:
-    return Parcel(claimed.url, claimed.depth, claimed.attempts, fetched.exchange) if fetched.exchange else None
+    if not fetched.exchange:
+        return None
+    return Parcel(claimed.url, claimed.depth, claimed.attempts, fetched.exchange, fetched.unchanged_since)
 
 
 def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
@@ -95,7 +98,7 @@ def _candidate(link: Address, depth: int, claimed: ClaimedUrl, kit: Kit) -> Cand
 
 def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:
     now = datetime.now(UTC)
-    is_content = 200 <= fetched.status < 300 and bool(fetched.body)
+    is_content = bool(fetched.body) and (200 <= fetched.status < 300 or fetched.unchanged_since is not None)
     return Answer(
         status=fetched.status,
         final_url=target.url if target else address.url,
@@ -118,6 +121,8 @@ def _answer(address: Address, dialled: str, fetched: Fetched, document: Document
         needs_browser=document.needs_browser,
         last_modified=read_date(fetched.headers.get("Last-Modified", "")),
         expires_at=fresh_until(fetched.headers, now),
+        etag=read_etag(fetched.headers.get("ETag", "")),
+        unchanged_since=fetched.unchanged_since,
         pattern=pattern_of(address),
         extracted=document.extracted,
     )

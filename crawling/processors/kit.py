@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from crawling.documents.base import Reading
@@ -51,9 +51,12 @@ class Kit:
             answer_seconds=self.answer_seconds, answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES
         )
 
-    def get(self, address: Address, dial: str, max_bytes: int | None = None, *, keep: bool = False) -> Fetched:
-        """Fetch from a vetted address, within the shift's bandwidth."""
+    def get(
+        self, address: Address, dial: str, max_bytes: int | None = None, *, keep: bool = False, asking: Mapping[str, str] | None = None
+    ) -> Fetched:
+        """Fetch from a vetted address, within the shift's bandwidth. asking: headers that ask for less than the whole document."""
         headers = {"User-Agent": self.user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive"}
+        headers |= asking or {}
         return fetch(
             self.session,
             address.url,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from crawling.archive.earlier import Earlier
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.rules.politeness import delay_after
 from crawling.rules.robots import Robots
@@ -18,6 +19,7 @@ class Visit:
     configured_delay is written by the shift alone, which follows the crawl's order, and asked_delay (robots.txt's) by the toe
     that has the visit: neither can undo what the other wrote.
     mapped: the origins whose sitemaps were handed on as links.
+    earlier: what an earlier run has of URLs, by their ids.
     """
 
     host: LeasedHost
@@ -29,6 +31,7 @@ class Visit:
     urls: deque[ClaimedUrl] = field(default_factory=deque)
     asked_delay: float = 0.0
     mapped: set[str] = field(default_factory=set)
+    earlier: dict[int, Earlier] = field(default_factory=dict)
 
     @property
     def delay(self) -> float:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
+from crawling.archive.earlier import Earlier, earlier_answers
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost, claim_urls, lease_hosts, let_go
 from crawling.frontier.due import contested
 from crawling.frontier.robots import known_robots
@@ -67,7 +68,9 @@ class HostTurns:
         running_low = [visit for visit in self._visits.values() if visit.urls and len(visit.urls) < self._share(visit) // 2]
         going = self._had_their_turn([*drained, *running_low])
         claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going])
+        earlier = self._recall(claimed)
         for queue, urls in claimed.items():
+            self._visits[queue].earlier.update(earlier.get(queue, {}))
             self._visits[queue].urls.extend(urls)
         for visit in drained:
             if visit.urls:
@@ -94,6 +97,16 @@ class HostTurns:
         if seeds := [read_address(url.url) for urls in claimed.values() for url in urls if url.depth == 0]:
             self._kit.scope = self._kit.scope.with_seeds(seeds)
         return claimed
+
+    def _recall(self, claimed: dict[int, list[ClaimedUrl]]) -> dict[int, dict[int, Earlier]]:
+        """What earlier runs have of the URLs claimed, by queue and URL: toes then ask whether it has changed."""
+        if not self._crawl.archive:
+            return {}
+        queues = {url.id: queue for queue, urls in claimed.items() for url in urls}
+        found: dict[int, dict[int, Earlier]] = {}
+        for url_id, earlier in earlier_answers(self._shift.process.run, queues).items():
+            found.setdefault(queues[url_id], {})[url_id] = earlier
+        return found
 
     def lease_more(self, toes: int) -> None:
         """Lease hosts that are due, as many as the toes can use, and send those with URLs to be resolved."""
@@ -122,8 +135,10 @@ class HostTurns:
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
         claimed = self._claim(visits)
+        earlier = self._recall(claimed)
         for visit in visits:
             visit.urls = deque(claimed.get(visit.host.queue_id, ()))
+            visit.earlier = earlier.get(visit.host.queue_id, {})
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
         self._set_known_robots(opened)

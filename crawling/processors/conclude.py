@@ -23,7 +23,7 @@ from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
 from crawling.rules.revalidation import read_etag
 from crawling.rules.simhash import simhash
-from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, FetchStatus, explain, is_redirect, succeeded
+from crawling.rules.statuses import MOST_REDIRECTS, FetchStatus, explain, is_redirect, may_pass, succeeded
 from crawling.rules.traps import pattern_of
 
 NOTHING = Document()
@@ -36,7 +36,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     sitemaps: those of the site, which count as links of this page.
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
-    if fetched.status in TRANSIENT:
+    if may_pass(fetched.status):
         retry = retry_after(claimed.attempts, of_robots=fetched.is_of_robots)
         if retry is not None:
             return Outcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)

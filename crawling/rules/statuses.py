@@ -53,7 +53,7 @@ SENTENCES = {
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
 }
 
-#: what may be different in a moment
+#: what may be different in a moment, beside a failure of the server's own
 TRANSIENT = frozenset(
     {
         FetchStatus.NAME_UNANSWERED,
@@ -61,12 +61,13 @@ TRANSIENT = frozenset(
         FetchStatus.TIMED_OUT,
         FetchStatus.BROKEN_ANSWER,
         FetchStatus.ROBOTS_UNAVAILABLE,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_EARLY,
         HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.BAD_GATEWAY,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        HTTPStatus.GATEWAY_TIMEOUT,
     }
 )
+#: a server that cannot will not be able to in a moment, either
+NEVER_WILL = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
 
 #: what concerns a host and not the one URL
 OF_THE_HOST = frozenset(
@@ -79,6 +80,13 @@ OF_THE_HOST = frozenset(
         FetchStatus.TLS_FAILED,
     }
 )
+
+
+def may_pass(status: int) -> bool:
+    """Whether a moment later the answer may be another: to be asked for again."""
+    if 500 <= status < 600:
+        return status not in NEVER_WILL
+    return status in TRANSIENT or status == HTTPStatus.ACCEPTED
 
 
 def is_redirect(status: int) -> bool:

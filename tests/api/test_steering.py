@@ -51,7 +51,7 @@ def test_a_clone_is_a_draft_of_the_same_order_under_a_name_of_its_own(operator, 
 @pytest.fixture
 def broken(make_site, crawl_to_the_end):
     """A site of which two pages are broken, and a finished crawl of it."""
-    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a><a href="/lost">x</a>', "/a": (500, {}, "oh"), "/b": (500, {}, "oh")})
+    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a><a href="/lost">x</a>', "/a": (501, {}, "oh"), "/b": (501, {}, "oh")})
     return site, crawl_to_the_end(f"{site.url}/")
 
 
@@ -68,7 +68,7 @@ def test_what_failed_is_tried_again_by_the_same_run_and_the_counts_add_up(operat
     assert check_counts(run).failed == 3
     site.pages.update({"/a": '<a href="/new">new</a>', "/b": "fine", "/new": "found later"})
 
-    status, body = operator("POST", f"crawls/{run.crawl_id}/retry-failed", {"status": 500})
+    status, body = operator("POST", f"crawls/{run.crawl_id}/retry-failed", {"status": 501})
 
     assert (status, body["retried"], body["crawl"]["state"], body["crawl"]["failed"], body["crawl"]["queued"]) == (200, 2, "queued", 1, 2)
     check_counts(run)

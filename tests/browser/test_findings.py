@@ -21,7 +21,7 @@ MANY_HOSTS, MANY_PAGES = 230, 130
 def site(make_web, make_site) -> Site:
     """A home with two pages, two that are missing, and one that fails for now."""
     links = "".join(f'<a href="{path}">{path}</a>' for path in ("/one", "/two", "/gone", "/lost", "/broken"))
-    broken = (500, {"Content-Type": "text/plain"}, "for now")
+    broken = (501, {"Content-Type": "text/plain"}, "for now")
     return make_site(
         {"/": f"<title>Home</title>{links}", "/one": "<title>One</title>", "/two": "<title>Two</title>", "/broken": broken},
         address="127.0.0.3",
@@ -78,7 +78,7 @@ def test_one_cause_is_retried_and_the_other_is_left(page, site, crawl):
     expect(page.locator(".message").first).to_contain_text("2 failed URLs are queued again.")
     work_off(crawl.runs.get())
     expect(errors(page).get_by_text("1 × 404 Not Found")).to_be_visible()
-    expect(errors(page).get_by_text("1 × 500 Internal Server Error")).to_be_visible()
+    expect(errors(page).get_by_text("1 × 501 Not Implemented")).to_be_visible()
     expect(page.get_by_role("region", name="Latest pages")).to_contain_text("Found again")
     assert site.paths.count("/broken") == asked
 

@@ -39,7 +39,7 @@ def test_a_page_brings_its_links_in_scope_one_deeper():
 
 @pytest.mark.parametrize(
     ("status", "headers"),
-    [(404, HTML), (500, HTML), (200, {"Content-Type": "image/png"}), (200, {"Content-Type": "application/pdf"}), (200, {})],
+    [(404, HTML), (501, HTML), (200, {"Content-Type": "image/png"}), (200, {"Content-Type": "application/pdf"}), (200, {})],
 )
 def test_errors_and_other_documents_are_leaves(status, headers):
     outcome = concluded(status, headers=headers, body=b"<a href=/x>")

@@ -23,7 +23,7 @@ HTML = {"Content-Type": "text/html"}
 @pytest.fixture
 def mended(make_site, crawl_to_the_end):
     """A run that has ended with three failures; since then the site has mended /a and /b, and /gone is still gone."""
-    bad = (500, HTML, "")
+    bad = (501, HTML, "")
     site = make_site({"/": link("/a") + link("/b") + link("/gone"), "/a": bad, "/b": bad, "/a/more": "x", "/b/more": "y"})
     run = crawl_to_the_end(f"{site.url}/")
     assert crawl_view(run.crawl).counts.failed == 3
@@ -76,7 +76,7 @@ def test_one_cause_may_be_tried_again_alone(mended, work_off):
     assert retry_failed(mended.crawl, by=None, status=404) == 1
 
     work_off(Run.objects.get(pk=mended.pk))
-    assert dict(mended.urls.filter(state="f").values_list("status", "attempts")) == {500: 1, 404: 1}
+    assert dict(mended.urls.filter(state="f").values_list("status", "attempts")) == {501: 1, 404: 1}
 
 
 def test_nothing_failed_means_nothing_happens(mended):

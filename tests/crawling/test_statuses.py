@@ -1,8 +1,13 @@
 """Every end of a fetch has a code and a sentence (SEEDS B2)."""
 
-import pytest
+import io
+from pathlib import Path
 
-from crawling.rules.statuses import TRANSIENT, FetchStatus, explain, is_redirect, succeeded
+import pytest
+from django.core.management import call_command
+
+from crawling.rules.handling import BOOK, status_rows
+from crawling.rules.statuses import FetchStatus, explain, is_redirect, may_pass, succeeded
 
 
 @pytest.mark.parametrize("status", FetchStatus)
@@ -24,7 +29,8 @@ def test_http_statuses_explain_themselves(status, text):
 
 
 def test_what_may_be_different_in_a_moment_is_tried_again_and_nothing_else():
-    assert {int(status) for status in TRANSIENT} == {-2, -4, -5, -7, -9, 429, 502, 503, 504}
+    again = {status for status in range(-100, 600) if may_pass(status)}
+    assert again == {-2, -4, -5, -7, -9, 202, 408, 425, 429, *range(500, 600)} - {501, 505}
 
 
 def test_a_status_is_a_success_a_redirect_or_neither():
@@ -34,3 +40,19 @@ def test_a_status_is_a_success_a_redirect_or_neither():
 
 def test_none_of_ours_is_a_success():
     assert not any(succeeded(status) or is_redirect(status) for status in FetchStatus)
+
+
+def test_where_the_table_says_otherwise_than_the_book_it_says_why():
+    rows = {row.status: row for row in status_rows()}
+
+    assert {status for status, row in rows.items() if row.differs} == {204, 304, 401, 500, 502, 503, 504}
+    assert all(row.why for row in rows.values() if row.differs)
+    assert set(FetchStatus) <= rows.keys()
+    assert set(BOOK) <= rows.keys()
+
+
+def test_the_documentation_has_the_table_as_the_command_prints_it():
+    printed = io.StringIO()
+    call_command("statuses", "--markdown", stdout=printed)
+
+    assert printed.getvalue() == Path("docs/statuses.md").read_text()

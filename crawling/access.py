@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_network
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from crawling.audit import note
-from crawling.models import AllowedNetwork, Identity
+from crawling.models import AllowedDirectory, AllowedNetwork, Identity, TrustedProxy
+from crawling.rules.proxies import Proxy, read_proxy
 from crawling.rules.vetting import Allowed
 
 
@@ -32,3 +34,17 @@ def allowed_networks() -> list[Allowed]:
     """What administrators have allowed beyond public addresses."""
     rows = AllowedNetwork.objects.all()
     return [Allowed(ip_network(row.network), row.port_from, row.port_to) for row in rows]
+
+
+def proxy_of(text: str | None) -> Proxy | None:
+    """The proxy that an order names, and whether administrators trust it."""
+    if not text:
+        return None
+    proxy = read_proxy(text)
+    is_trusted = proxy.scheme == "http" and TrustedProxy.objects.filter(host=proxy.host, port=proxy.port).exists()
+    return replace(proxy, is_trusted=is_trusted)
+
+
+def allowed_directories() -> list[str]:
+    """Below which `file:` URLs may be fetched."""
+    return list(AllowedDirectory.objects.values_list("path", flat=True))

@@ -7,7 +7,7 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from crawling.models import AllowedNetwork, CrawlJob, Host, Identity, Page, Run, Shift, Url
+from crawling.models import AllowedDirectory, AllowedNetwork, CrawlJob, Host, Identity, Page, Run, Shift, TrustedProxy, Url
 
 
 class LookOnly(admin.ModelAdmin):
@@ -51,6 +51,16 @@ class IdentityAdmin(admin.ModelAdmin):
 @admin.register(AllowedNetwork)
 class AllowedNetworkAdmin(admin.ModelAdmin):
     list_display = ["network", "port_from", "port_to", "note"]
+
+
+@admin.register(TrustedProxy)
+class TrustedProxyAdmin(admin.ModelAdmin):
+    list_display = ["host", "port", "note"]
+
+
+@admin.register(AllowedDirectory)
+class AllowedDirectoryAdmin(admin.ModelAdmin):
+    list_display = ["path", "note"]
 
 
 @admin.register(CrawlJob)

@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.text import capfirst
 
 from allocation.wording import Measure
+from crawling.fetching_form import TABLES, FetchingForm, fetching_answers
 from crawling.models import CrawlJob
 from crawling.reading_form import ReadingForm, reading_answers
 from crawling.rules.claims import preset_claims
@@ -47,7 +48,7 @@ def _number(label: str, help_text: str, *, initial: str = "", mode: str = "numer
     return forms.CharField(label=label, help_text=help_text, initial=initial, required=False, max_length=40, widget=widget)
 
 
-class CrawlForm(ReadingForm):
+class CrawlForm(ReadingForm, FetchingForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
@@ -127,7 +128,7 @@ class CrawlForm(ReadingForm):
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
         fields |= {name: _scaled(answers[mine], by) for name, mine, by in _SCALES if answers.get(mine)}
-        fields |= self.reading()
+        fields |= self.reading() | self.fetching()
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
         return fields
@@ -181,6 +182,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     return {
         **answers,
         **reading_answers(crawl),
+        **fetching_answers(crawl),
         "name": free_name(crawl.name),
         "seeds": "\n".join(crawl.seeds),
         "scope": crawl.scope,
@@ -190,8 +192,8 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _form_field(key: str) -> str:
-    if key.startswith("extract."):
-        return "extract"
+    if (table := key.partition(".")[0]) in ("extract", *TABLES):
+        return table
     return f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
 
 

@@ -77,7 +77,7 @@ class Originals:
         return _found(OF_THE_PAGE, [page])
 
 
-def _found(query: str, values: Sequence[object]) -> Original | None:
+def _found(query: str, values: Sequence[int | str]) -> Original | None:
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         row = cursor.fetchone()

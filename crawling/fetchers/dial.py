@@ -23,10 +23,11 @@ from requests.adapters import HTTPAdapter
 from requests.exceptions import InvalidURL
 from requests.models import PreparedRequest
 from requests.structures import CaseInsensitiveDict
+from requests.utils import urldefragauth
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
-from urllib3.util.connection import create_connection
+
+from crawling.fetchers.egress import Way, authorization, connect
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 #: connections kept open, one site each; the least recently used is closed
@@ -35,6 +36,7 @@ MOST_SITES = 256
 IDLE_PER_SITE = 2
 #: a server that sends a little every few seconds, be it headers or body, must not hold a thread for ever
 MAX_ANSWER_SECONDS = 60.0
+READ_SECONDS = 5.0
 #: nor one that sends without end what never becomes a body: answers of status 100, trailers, empty blocks of gzip
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -42,11 +44,12 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 class _Incoming(io.RawIOBase):
     """What a server sends, as long as it is no more than `most` bytes and waiting for it takes no more than `seconds` in all.
 
-    What we do in between is not the server's fault.
+    What we do in between is not the server's fault. `begun` is called once the first of it has come.
     """
 
-    def __init__(self, source: io.RawIOBase, seconds: float, most: int) -> None:
+    def __init__(self, source: io.RawIOBase, seconds: float, most: int, *, begun: Callable[[], None]) -> None:
         self._source, self._seconds, self._waited, self._left = source, seconds, 0.0, most
+        self._begun = begun
         self.has_begun = self.has_ended = False
 
     def readable(self) -> bool:
@@ -61,6 +64,8 @@ class _Incoming(io.RawIOBase):
         count = self._source.readinto(buffer)
         self._waited += time.monotonic() - asked_at
         self._left -= count or 0
+        if count and not self.has_begun:
+            self._begun()
         self.has_begun, self.has_ended = self.has_begun or bool(count), not count
         return count
 
@@ -92,15 +97,25 @@ class _Reader(io.BufferedReader):
 class _PinnedConnection(HTTPConnection):
     """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes: `sent_bytes`, `head_bytes`."""
 
-    def __init__(self, *args: Any, pinned_address: str, answer_seconds: float, answer_bytes: int, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        pinned_address: str,
+        way: Way | None,
+        answer_seconds: float,
+        answer_bytes: int,
+        read_seconds: float,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self._pinned_address, self._limits = pinned_address, (answer_seconds, answer_bytes)
+        self._pinned_address, self._way, self._limits = pinned_address, way, (answer_seconds, answer_bytes)
+        self._read_seconds = read_seconds
         self._repeat: Callable[[], None] | None = None
         self._sent: list[bytes] = []
 
     def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
         response = HTTPResponse(sock, *args, **kwargs)
-        self._incoming = _Incoming(response.fp.detach(), *self._limits)
+        self._incoming = _Incoming(response.fp.detach(), *self._limits, begun=partial(sock.settimeout, self._read_seconds))
         response.fp = self._reader = _Reader(self._incoming)
         return response
 
@@ -135,12 +150,9 @@ class _PinnedConnection(HTTPConnection):
         return super().getresponse()
 
     def _new_conn(self) -> socket.socket:
-        try:
-            return create_connection((self._pinned_address, self.port), self.timeout, socket_options=self.socket_options)
-        except TimeoutError as error:
-            raise ConnectTimeoutError(self, f"{self._pinned_address} did not answer within {self.timeout} s") from error
-        except OSError as error:
-            raise NewConnectionError(self, f"{self._pinned_address}: {error}") from error
+        return connect(
+            self, (self._pinned_address, self.port or self.default_port), self._way, float(self.timeout or 0), self.socket_options
+        )
 
 
 class _PinnedTlsConnection(_PinnedConnection, HTTPSConnection):
@@ -156,9 +168,15 @@ class _PinnedTlsPool(HTTPSConnectionPool):
 
 
 class _PinnedRequest(PreparedRequest):
-    """Built for one vetted address."""
+    """Built for one vetted address, and for one way to it."""
 
     address: str
+    way: Way | None
+
+    @property
+    def asks_proxy(self) -> bool:
+        """Whether a proxy is told the whole URL and fetches it by itself."""
+        return self.way is not None and self.way.proxy.is_trusted and (self.url or "").startswith("http:")
 
 
 class _PinnedAdapter(HTTPAdapter):
@@ -179,7 +197,7 @@ class _PinnedAdapter(HTTPAdapter):
         if url.scheme not in DEFAULT_PORTS or not url.hostname:
             raise InvalidURL(f"{request.url!r} is no http or https URL", request=request)
         port = url.port or DEFAULT_PORTS[url.scheme]
-        key: Any = (url.scheme, url.hostname, port, request.address)
+        key: Any = (url.scheme, url.hostname, port, request.address, request.way)
         context: dict[str, Any] = {
             "scheme": url.scheme,
             "host": url.hostname,
@@ -187,29 +205,40 @@ class _PinnedAdapter(HTTPAdapter):
             "maxsize": IDLE_PER_SITE,
             "ssl_context": self._trust,
         }
-        context |= {"pinned_address": request.address, **self._limits}
+        context |= {"pinned_address": request.address, "way": request.way, **self._limits}
         pool: HTTPConnectionPool = self.poolmanager.connection_from_pool_key(key, context)
         return pool
+
+    def request_url(self, request: PreparedRequest, proxies: Any) -> str:
+        """What stands in the request line."""
+        if isinstance(request, _PinnedRequest) and request.asks_proxy:
+            return str(urldefragauth(request.url or ""))
+        return request.path_url
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
         """Leave the pool alone: its context requires certificates, and has read the authorities once for all connections."""
 
 
 class PinnedSession(requests.Session):
-    """A session for `get_pinned` only; shared by any number of threads. Knows neither cookies, proxies nor .netrc.
+    """A session for `get_pinned` only; shared by any number of threads. Knows neither cookies, credentials nor .netrc.
 
     `authorities` is a file of certificates to trust instead of certifi's; `answer_seconds` is the longest to wait for one whole
-    answer, `answer_bytes` the most to read of it, headers and compression included.
+    answer, `answer_bytes` the most to read of it, headers and compression included; `read_seconds` the longest between two pieces.
     """
 
     def __init__(
-        self, *, authorities: str | None = None, answer_seconds: float = MAX_ANSWER_SECONDS, answer_bytes: int = MAX_ANSWER_BYTES
+        self,
+        *,
+        authorities: str | None = None,
+        answer_seconds: float = MAX_ANSWER_SECONDS,
+        answer_bytes: int = MAX_ANSWER_BYTES,
+        read_seconds: float = READ_SECONDS,
     ) -> None:
         super().__init__()
         self.trust_env = False
         self.adapters.clear()
         trust = ssl.create_default_context(cafile=authorities or certifi.where())
-        self._pinned = adapter = _PinnedAdapter(trust, answer_seconds=answer_seconds, answer_bytes=answer_bytes)
+        self._pinned = adapter = _PinnedAdapter(trust, answer_seconds=answer_seconds, answer_bytes=answer_bytes, read_seconds=read_seconds)
         self.mount("http://", adapter)
         self.mount("https://", adapter)
 
@@ -221,17 +250,24 @@ class PinnedSession(requests.Session):
         headers: Mapping[str, str],
         timeout: tuple[float, float] = (5.0, 5.0),
         method: str = "GET",
+        body: bytes | None = None,
+        way: Way | None = None,
     ) -> requests.Response:
         """Fetch a canonical http or https URL from `address`, which must be vetted; the body is left to be streamed.
 
-        `timeout` is for connecting and for each read. The headers are sent as given, Host apart. Close the response, or read it
-        to its end, to keep the connection for the next request. Raises requests.RequestException when the fetch fails and
-        ValueError if `address` is no address or the URL's port no port.
+        `timeout` is for connecting and for the answer to begin. `way`: through a proxy, at an address that is vetted, too. The
+        headers are sent as given, Host apart. Close the response, or read it to its end, to keep the connection for the next
+        request. Raises requests.RequestException when the fetch fails and ValueError if `address` is no address or the URL's port
+        no port.
         """
         ip_address(address)
         # Session.prepare_request and Session.send merge settings, cookies and hooks that are all empty here, which takes longer
         # than the rest of requests together, and send() prepares the next hop of every redirect.
         request = _PinnedRequest()
-        request.method, request.url, request.address = method, url, address
+        request.method, request.url, request.address, request.way, request.body = method, url, address, way, body
         request.headers = CaseInsensitiveDict(headers)
+        if body is not None:
+            request.headers["Content-Length"] = str(len(body))
+        if way is not None and request.asks_proxy and (secret := authorization(way.proxy)):
+            request.headers["Proxy-Authorization"] = secret
         return self._pinned.send(request, stream=True, timeout=timeout)

@@ -11,12 +11,14 @@ from typing import IO, Any
 import requests
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
+from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.egress import ProxyFailed, Way
 from crawling.fetchers.tee import tee_encoded
 from crawling.rules.exchanges import Exchange
+from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
 
-TIMEOUTS = (5.0, 5.0)
 CHUNK_BYTES = 64 * 1024
 #: a payload for the archive is kept in memory up to this size, and on disk beyond it (SEEDS W7)
 SPOOL_BYTES = 64 * 1024
@@ -42,6 +44,11 @@ class Fetched:
     exchange: Exchange | None = None
     unchanged_since: int | None = None
 
+    def close(self) -> None:
+        """Let the exchange go, for an answer that nothing is made of."""
+        if self.exchange:
+            self.exchange.close()
+
     @property
     def content_type(self) -> str:
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -61,6 +68,28 @@ class Fetched:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """What a request is beside its URL and headers. The defaults are those of every request that an order says nothing of.
+
+    timeouts: for connecting, and for the answer to begin. way: through a proxy. cookies: the host's, sent and kept.
+    hidden: names, in small letters, of headers whose values no record may have.
+    """
+
+    timeouts: tuple[float, float] = (5.0, 5.0)
+    body: bytes | None = None
+    way: Way | None = None
+    cookies: Cookies | None = None
+    hidden: frozenset[str] = frozenset()
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.body is None else "POST"
+
+
+AS_USUAL = How()
+
+
 def fetch(
     session: PinnedSession,
     url: str,
@@ -70,6 +99,7 @@ def fetch(
     max_bytes: int,
     received: Callable[[int], None] = lambda count: None,
     keep: bool = False,
+    how: How = AS_USUAL,
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
@@ -77,11 +107,11 @@ def fetch(
     keep: hand on the exchange, too.
     """
     if not keep:
-        return _fetch(session, url, address, headers, max_bytes, received, None)
+        return _fetch(session, url, address, headers, max_bytes, received, how, None)
     payload: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # whoever gets the exchange closes it
     fetched = None
     try:
-        fetched = _fetch(session, url, address, headers, max_bytes, received, payload)
+        fetched = _fetch(session, url, address, headers, max_bytes, received, how, payload)
         return fetched
     finally:
         if fetched is None or fetched.exchange is None:
@@ -95,18 +125,25 @@ def _fetch(
     headers: Mapping[str, str],
     max_bytes: int,
     received: Callable[[int], None],
+    how: How,
     payload: IO[bytes] | None,
 ) -> Fetched:
     started = time.monotonic()
+    if how.cookies and (cookie := how.cookies.header(url)):
+        headers = {**headers, "Cookie": cookie}
     try:
-        with session.get_pinned(url, address=address, headers=headers, timeout=TIMEOUTS) as response:
+        with session.get_pinned(
+            url, address=address, headers=headers, timeout=how.timeouts, method=how.method, body=how.body, way=how.way
+        ) as response:
+            if how.cookies:
+                how.cookies.take(response)
             body = _read(response, max_bytes, received, payload)
             seconds = time.monotonic() - started
             if len(body) > max_bytes:
                 status = FetchStatus.TOO_BIG
                 return Fetched(status, response.headers, body, seconds, status.sentence, response.status_code)
             raw: Any = response.raw
-            exchange = None if payload is None else Exchange(raw.sent_bytes, raw.head_bytes, payload)
+            exchange = None if payload is None else Exchange(masked_request(raw.sent_bytes, how.hidden), raw.head_bytes, payload)
             return Fetched(response.status_code, response.headers, body, seconds, "", response.status_code, exchange=exchange)
     except requests.exceptions.SSLError as trouble:
         status, error = FetchStatus.TLS_FAILED, str(trouble)
@@ -140,6 +177,8 @@ def _read(response: requests.Response, max_bytes: int, received: Callable[[int],
 def _why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:
     """Tell a server that accepted nothing from one that fell silent in mid-body and one that broke off."""
     cause = trouble.args[0] if trouble.args else None
+    if isinstance(getattr(cause, "reason", None), ProxyFailed):
+        return FetchStatus.PROXY_FAILED
     if isinstance(cause, ReadTimeoutError):
         return FetchStatus.TIMED_OUT
     return FetchStatus.BROKEN_ANSWER if isinstance(cause, ProtocolError) else FetchStatus.CONNECT_FAILED

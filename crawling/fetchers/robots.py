@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from crawling.fetchers.http import Fetched
-from crawling.rules.addresses import Address, BadUrl, read_address
+from crawling.rules.addresses import WEB, Address, BadUrl, read_address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.statuses import FetchStatus, is_redirect
 
@@ -30,6 +30,8 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched]) -> Fetched
         try:
             address = read_address(answer.location, address.url)
         except BadUrl:
+            break
+        if address.scheme not in WEB:
             break
     return Fetched(404)
 

@@ -1,9 +1,9 @@
 """The rows of crawling, by what they are about."""
 
-from crawling.models.access import AllowedNetwork, Identity
+from crawling.models.access import AllowedDirectory, AllowedNetwork, Identity, TrustedProxy
 from crawling.models.archive import ArchiveFile
 from crawling.models.extracted import ExtractedRow
-from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
+from crawling.models.frontier import CookieJar, Host, HostQueue, RobotsFile, Url, UrlState
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
@@ -11,8 +11,10 @@ from crawling.models.patterns import TrapPattern
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 
 __all__ = [
+    "AllowedDirectory",
     "AllowedNetwork",
     "ArchiveFile",
+    "CookieJar",
     "CrawlJob",
     "ExtractedRow",
     "Host",
@@ -34,6 +36,7 @@ __all__ = [
     "TrialPolicy",
     "TrialRequest",
     "TrialState",
+    "TrustedProxy",
     "Url",
     "UrlState",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 
 from django.core.exceptions import ValidationError
@@ -68,3 +69,36 @@ class AllowedNetwork(models.Model):
     def __str__(self) -> str:
         ports = f"{self.port_from}" if self.port_from == self.port_to else f"{self.port_from}-{self.port_to}"
         return f"{self.network} port {ports}"
+
+
+class TrustedProxy(models.Model):
+    """A proxy that may fetch plain HTTP for crawls, and then chooses the address by itself. Only administrators add rows."""
+
+    host = models.CharField(max_length=253, help_text="as crawls name it: a name or an address")
+    port = models.PositiveIntegerField(validators=[MinValueValidator(1), MaxValueValidator(65535)])
+    note = models.CharField(max_length=200, blank=True, help_text="why, and who asked for it")
+
+    class Meta:
+        verbose_name_plural = "trusted proxies"
+        constraints = [models.UniqueConstraint(fields=["host", "port"], name="a_proxy_is_trusted_once")]
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def check_directory(text: str) -> None:
+    if not text.startswith("/") or text != os.path.normpath(text) or text == "/":
+        raise ValidationError("Write a directory's whole path, like /srv/papers, without . or .. in it; / itself is too much.")
+
+
+class AllowedDirectory(models.Model):
+    """A directory whose files `file:` URLs may name, on every machine with workers. Only administrators add rows."""
+
+    path = models.CharField(max_length=500, unique=True, validators=[check_directory], help_text="like /srv/papers")
+    note = models.CharField(max_length=200, blank=True, help_text="why, and who asked for it")
+
+    class Meta:
+        verbose_name_plural = "allowed directories"
+
+    def __str__(self) -> str:
+        return self.path

@@ -65,6 +65,20 @@ class HostQueue(models.Model):
         return f"{self.run_id} {self.host_id}"
 
 
+class CookieJar(models.Model):
+    """What a host has asked to be sent back in a run, sealed: who has a session's cookie is whoever logged in."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="cookie_jars", db_index=False)
+    host = models.ForeignKey(Host, models.CASCADE, related_name="cookie_jars")
+    sealed = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "host"], name="one_jar_a_host_and_run")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.host_id}"
+
+
 class UrlState(models.TextChoices):
     """discovered = the sum of all six (DESIGN's counts). What is quarantined waits for an operator's word, not for a toe."""
 

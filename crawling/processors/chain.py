@@ -7,15 +7,16 @@ import time
 from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
-from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_by_robots
-from crawling.processors.revalidate import fetch_anew
+from crawling.processors.login import log_in, must_log_in
+from crawling.processors.prefetch import learn_robots, refusal_by_robots, way_to
+from crawling.processors.revalidate import fetch_anew, must_answer
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import Address, read_address
+from crawling.rules.addresses import WEB, Address, read_address
 from crawling.rules.robots import Robots
 
 
 def step(visit: Visit, kit: Kit) -> Outcome | None:
-    """Try the visit's next URL; None: robots.txt had to be fetched first and nothing is settled yet.
+    """Try the visit's next URL; None: something had to be done first (robots.txt, a login, credentials), and nothing is settled yet.
 
     The visit is free again one delay after the end of whatever was fetched (never counted from its start: a slow server
     must not be asked sooner). What needs no fetch costs no delay.
@@ -23,10 +24,14 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     assert visit.resolution is not None
     claimed = visit.urls[0]
     address = read_address(claimed.url)
-    dial, refusal = address_to_dial(visit.resolution, address.port, kit)
+    dial, refusal = way_to(address, visit.resolution, kit)
     robots = visit.robots.get(address.origin)
-    if robots is None and refusal is None:
+    if robots is None and refusal is None and address.scheme in WEB:
         learn_robots(visit, address, dial, kit)
+        return None
+    if refusal is None and must_log_in(address, kit):
+        log_in(visit, address, dial, kit)
+        keep_cookies(visit, address, kit)
         return None
     visit.urls.popleft()
     if robots is not None:
@@ -35,6 +40,11 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
         return conclude(claimed, address, dial, refusal, kit)
     fetched = fetch_anew(visit, claimed, address, dial, kit)
     visit.free_at = time.monotonic() + visit.delay
+    keep_cookies(visit, address, kit)
+    if must_answer(visit, claimed, address, fetched, kit):
+        fetched.close()
+        visit.urls.appendleft(claimed)
+        return None
     outcome = None
     try:
         outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))
@@ -49,3 +59,10 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
 def _sitemaps(visit: Visit, address: Address, robots: Robots | None) -> list[str]:
     """Sitemaps go with the first page of their origin: links need a page that they were found on."""
     return robots.sitemaps if robots and address.origin not in visit.mapped else []
+
+
+def keep_cookies(visit: Visit, address: Address, kit: Kit) -> None:
+    """Hand on the host's cookies if they are others than before."""
+    cookies = kit.session_of(address.host_key).cookies
+    if cookies and cookies.has_changed:
+        kit.keep_cookies(visit.host.host_id, cookies.taken())

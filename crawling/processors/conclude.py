@@ -17,7 +17,7 @@ from crawling.frontier.recording import Answer, Outcome
 from crawling.frontier.sowing import Candidate
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
-from crawling.rules.addresses import Address, BadUrl, read_address, signed
+from crawling.rules.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.rules.freshness import fresh_until, read_date
 from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
@@ -68,9 +68,10 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
     if not is_redirect(fetched.status) or not fetched.location:
         return None
     try:
-        return read_address(fetched.location, address.url)
+        target = read_address(fetched.location, address.url)
     except BadUrl:
         return None
+    return target if may_lead(address.scheme, target.scheme) else None
 
 
 def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
@@ -82,7 +83,8 @@ def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
 def _links(claimed: ClaimedUrl, written: Sequence[Address], target: Address | None, kit: Kit) -> list[Candidate]:
     """A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
     depth = claimed.depth + 1
-    found = [link for link in written if kit.scope.admits(link, depth)]
+    scheme = claimed.url.partition(":")[0]
+    found = [link for link in written if may_lead(scheme, link.scheme) and kit.scope.admits(link, depth)]
     links = [candidate for link in kit.seen.unseen(found) if (candidate := _candidate(link, depth, claimed, kit))]
     if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
         links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1))

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from ipaddress import ip_network
+from typing import Any
 
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.http import Fetched, fetch
+from crawling.fetchers.egress import Way
+from crawling.fetchers.hosts import HostSession
+from crawling.fetchers.http import Fetched, How, fetch
+from crawling.fetchers.registry import FETCHERS
+from crawling.fetchers.task import Task
 from crawling.frontier.seen import Seen
 from crawling.rules.addresses import Address
+from crawling.rules.proxies import Proxy
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
+from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.statuses import FetchStatus
 from crawling.rules.trapgate import TrapGate
-from crawling.rules.vetting import Allowed
+from crawling.rules.vetting import Allowed, vet
+from dnscache.resolver import resolve
 
 #: what an answer may have beside its document: headers, the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
@@ -25,7 +37,10 @@ WRAPPING_BYTES = 1024 * 1024
 class Kit:
     """Set once by the shift, but for `scope` and `delay_seconds`, which it renews while toes work.
 
-    archives: documents' exchanges are kept.
+    archives: documents' exchanges are kept. fetching: how to ask, with its secrets; those headers go to `seed_hosts` only.
+    answer_seconds: the longest for one document, where the order's own is not to count. sessions: of hosts, by host key.
+    login_failed: is told why the crawl could not log in.
+    keep_cookies(host_id, jar): hands changed cookies to the shift, which stores them.
     keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
     """
 
@@ -38,8 +53,15 @@ class Kit:
     allowed: list[Allowed]
     forbidden: frozenset[tuple[str, int]]
     keep_robots: Callable[[str, int, bytes], None]
-    answer_seconds: float = 60.0
+    answer_seconds: float | None = None
     archives: bool = False
+    fetching: FetchingPart = field(default_factory=FetchingPart)
+    proxy: Proxy | None = None
+    directories: Sequence[str] = ()
+    seed_hosts: frozenset[str] = frozenset()
+    sessions: dict[str, HostSession] = field(default_factory=dict)
+    login_failed: Callable[[str], None] = lambda sentence: None
+    keep_cookies: Callable[[int, list[dict[str, Any]]], None] = lambda host_id, jar: None
     traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)
@@ -48,24 +70,100 @@ class Kit:
 
     def __post_init__(self) -> None:
         self.session = PinnedSession(
-            answer_seconds=self.answer_seconds, answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES
+            answer_seconds=self.answer_seconds or self.fetching.document_seconds,
+            answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES,
+            read_seconds=self.fetching.read_seconds,
         )
 
     def get(
-        self, address: Address, dial: str, max_bytes: int | None = None, *, keep: bool = False, asking: Mapping[str, str] | None = None
+        self,
+        address: Address,
+        dial: str,
+        max_bytes: int | None = None,
+        *,
+        keep: bool = False,
+        asking: Mapping[str, str] | None = None,
+        form: bytes | None = None,
     ) -> Fetched:
-        """Fetch from a vetted address, within the shift's bandwidth. asking: headers that ask for less than the whole document."""
-        headers = {"User-Agent": self.user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive"}
-        headers |= asking or {}
-        return fetch(
+        """Fetch from a vetted address as the order says, within the shift's bandwidth.
+
+        asking: headers that ask for less than the whole document. form: what to post there.
+        """
+        if address.scheme in FETCHERS:
+            return self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
+        way, refusal = self._way()
+        if refusal:
+            return refusal
+        session = self.session_of(address.host_key)
+        how = How(
+            timeouts=(self.fetching.connect_seconds, self.fetching.first_byte_seconds),
+            body=form,
+            way=way,
+            cookies=session.cookies,
+            hidden=self.fetching.hidden_headers,
+        )
+        fetched = fetch(
             self.session,
             address.url,
             address=dial,
-            headers=headers,
+            headers={**self._headers(address, session, how), **(asking or {})},
             max_bytes=max_bytes or self.max_document_bytes,
             received=self._received,
             keep=keep,
+            how=how,
         )
+        if fetched.status == HTTPStatus.UNAUTHORIZED:
+            session.challenge = fetched.headers.get("WWW-Authenticate", "")
+        if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
+            fetched.close()
+            return Fetched(FetchStatus.PROXY_FAILED, error=f"{FetchStatus.PROXY_FAILED.sentence} (it wants other credentials)")
+        return fetched
+
+    def _get_otherwise(self, address: Address, dial: str, max_bytes: int) -> Fetched:
+        if self.proxy and address.scheme != "file":
+            status = FetchStatus.PROXY_FAILED
+            return Fetched(status, error=f"{status.sentence} ({address.scheme} does not go through proxies, and this crawl uses one)")
+        task = Task(
+            address,
+            dial,
+            max_bytes,
+            self._received,
+            may_dial=lambda port: bool(vet([dial], port, allowed=self.allowed, forbidden=self.forbidden).permitted),
+            connect_seconds=self.fetching.connect_seconds,
+            read_seconds=self.fetching.read_seconds,
+            document_seconds=self.fetching.document_seconds,
+            secret=self.fetching.credentials.get(address.host_key, ""),
+            directories=self.directories,
+        )
+        return FETCHERS[address.scheme](task)
+
+    def session_of(self, host_key: str) -> HostSession:
+        """What is known of a host; only the toe that has the host may ask."""
+        return self.sessions.setdefault(host_key, HostSession(Cookies() if self.fetching.keeps_cookies else None))
+
+    def _headers(self, address: Address, session: HostSession, how: How) -> dict[str, str]:
+        headers = {"User-Agent": self.user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive"}
+        own = dict(self.fetching.headers_for(of_a_seed=address.host_key in self.seed_hosts))
+        headers = {name: value for name, value in headers.items() if name.lower() not in {each.lower() for each in own}} | own
+        secret = self.fetching.credentials.get(address.host_key)
+        if secret and (answer := session.authorization(secret, address.url, how.method)):
+            headers["Authorization"] = answer
+        if how.body is not None:
+            headers["Content-Type"] = "application/json" if how.body[:1] in (b"{", b"[") else "application/x-www-form-urlencoded"
+        return headers
+
+    def _way(self) -> tuple[Way | None, Fetched | None]:
+        """The proxy at an address that is vetted like any other, or why it may not be used."""
+        proxy = self.proxy
+        if proxy is None:
+            return None, None
+        found = resolve(proxy.host)
+        trusted = [Allowed(ip_network(address), proxy.port, proxy.port) for address in found.addresses] if proxy.is_trusted else []
+        vetted = vet(found.addresses, proxy.port, allowed=[*self.allowed, *trusted], forbidden=self.forbidden)
+        if vetted.permitted:
+            return Way(proxy, vetted.permitted[0]), None
+        status = FetchStatus.PROXY_FAILED
+        return None, Fetched(status, error=f"{status.sentence} ({found.error or vetted.reason})")
 
     def pause(self, seconds: float) -> None:
         """Wait, but no longer than the shift lasts: it has seconds to end in."""

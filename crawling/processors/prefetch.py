@@ -15,6 +15,8 @@ from crawling.rules.vetting import vet
 from dnscache.answers import Status
 from dnscache.resolver import Resolution, resolve
 
+THIS_MACHINE = "127.0.0.1"
+
 
 def address_to_dial(resolution: Resolution, port: int, kit: Kit) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or why there is none."""
@@ -27,6 +29,11 @@ def address_to_dial(resolution: Resolution, port: int, kit: Kit) -> tuple[str, F
         status = FetchStatus.ADDRESS_REFUSED
         return "", Fetched(status, error=f"{status.sentence} ({vetted.reason})")
     return vetted.permitted[0], None
+
+
+def way_to(address: Address, resolution: Resolution, kit: Kit) -> tuple[str, Fetched | None]:
+    """Return the address to connect to, or why there is none; for this machine's own files that is this machine."""
+    return (THIS_MACHINE, None) if address.scheme == "file" else address_to_dial(resolution, address.port, kit)
 
 
 def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:

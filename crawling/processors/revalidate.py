@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from http import HTTPStatus
 
 from requests.structures import CaseInsensitiveDict
 
@@ -17,12 +18,31 @@ from crawling.rules.statuses import NOT_MODIFIED_STATUS
 
 
 def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit: Kit) -> Fetched:
-    """Fetch the URL. If the server says that what we have is still right, the answer has the body that we have."""
-    earlier = visit.earlier.pop(claimed.id, None)
+    """Fetch the URL. If the server says that what we have is still right, the answer has the body that we have.
+
+    A seed that has something to be posted is fetched by POST.
+    """
+    posted = kit.fetching.posts.get(address.url) if claimed.depth == 0 else None
+    if posted is not None:
+        return kit.get(address, dial, keep=kit.archives, form=posted.encode())
+    earlier = visit.earlier.get(claimed.id)
     stored = stored_document(earlier) if earlier else None
     fetched = kit.get(address, dial, keep=kit.archives, asking=earlier.questions if earlier and stored else None)
     return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched
 
 
 def _carried_over(fetched: Fetched, stored: Stored) -> Fetched:
-    return replace(fetched, headers=CaseInsensitiveDict(renewed(stored.headers, fetched.headers.items())), body=stored.body, unchanged_since=stored.page)
+    return replace(
+        fetched,
+        headers=CaseInsensitiveDict(renewed(stored.headers, fetched.headers.items())),
+        body=stored.body,
+        unchanged_since=stored.page,
+    )
+
+
+def must_answer(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, kit: Kit) -> bool:
+    """Whether the host wants to know who asks, and the order says who: then the URL is asked for once more, after the host's delay."""
+    if fetched.status != HTTPStatus.UNAUTHORIZED or visit.answered == claimed.id or address.host_key not in kit.fetching.credentials:
+        return False
+    visit.answered = claimed.id
+    return True

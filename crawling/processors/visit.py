@@ -19,7 +19,7 @@ class Visit:
     configured_delay is written by the shift alone, which follows the crawl's order, and asked_delay (robots.txt's) by the toe
     that has the visit: neither can undo what the other wrote.
     mapped: the origins whose sitemaps were handed on as links.
-    earlier: what an earlier run has of URLs, by their ids.
+    earlier: what an earlier run has of URLs, by their ids. answered: the URL that was last asked for once more, with credentials.
     """
 
     host: LeasedHost
@@ -32,6 +32,7 @@ class Visit:
     asked_delay: float = 0.0
     mapped: set[str] = field(default_factory=set)
     earlier: dict[int, Earlier] = field(default_factory=dict)
+    answered: int = 0
 
     @property
     def delay(self) -> float:

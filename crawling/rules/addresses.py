@@ -8,12 +8,16 @@ from ada_url import URL
 from xxhash import xxh3_64_intdigest
 
 #: schemes that the crawler has a fetcher for
-SCHEMES = frozenset({"http", "https"})
+SCHEMES = frozenset({"http", "https", "ftp", "file"})
+#: those with a robots.txt, and to which alone a redirect or a page from the web may lead unasked
+WEB = frozenset({"http", "https"})
 #: longer ones are traps or mistakes, and no server we know takes them
 MAX_URL_LENGTH = 4096
 #: longer names cannot be asked for (RFC 1035, section 2.3.4)
 MAX_NAME_LENGTH = 253
-DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "file": 0}
+#: stands for the machine of whoever fetches; no name of a host has a colon
+LOCAL_FILES = "file:"
 
 
 class BadUrl(ValueError):
@@ -35,6 +39,8 @@ class Address:
 
     @property
     def host_key(self) -> str:
+        if self.scheme == "file":
+            return LOCAL_FILES
         return self.hostname if self.port == DEFAULT_PORTS[self.scheme] else f"{self.hostname}:{self.port}"
 
     @property
@@ -59,6 +65,8 @@ def read_address(text: str, base: str | None = None) -> Address:
     scheme = url.protocol[:-1]
     if scheme not in SCHEMES:
         raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; use {' or '.join(sorted(SCHEMES))}")
+    if scheme == "file" and url.hostname:
+        raise BadUrl(f"{text[:200]!r}: a file: URL has three slashes and names no host, like file:///srv/papers/")
     if url.username or url.password:
         raise BadUrl(f"{text[:200]!r}: remove the user name and password from the URL")
     if url.hash:
@@ -71,6 +79,11 @@ def read_address(text: str, base: str | None = None) -> Address:
     if url.port == "0":  # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not vetted
         raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href.removesuffix("#"), scheme, url.hostname, int(url.port or DEFAULT_PORTS[scheme]))
+
+
+def may_lead(scheme: str, to: str) -> bool:
+    """Whether a document of one scheme may lead to one of another: what strangers write never reaches this machine's files."""
+    return to != "file" or scheme == "file"
 
 
 def fingerprint(url: str) -> int:

@@ -26,6 +26,8 @@ class FetchStatus(IntEnum):
     TLS_FAILED = -10
     WORKER_DIED = -11
     TOO_MANY_REDIRECTS = -12
+    PROXY_FAILED = -13
+    FILE_REFUSED = -14
     ARCHIVE_BUSY = -20
     TRAP = -30
     OUR_FAULT = -99
@@ -48,6 +50,8 @@ SENTENCES = {
     FetchStatus.TLS_FAILED: "The server's certificate or encryption was not accepted.",
     FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand.",
     FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
+    FetchStatus.PROXY_FAILED: "The crawl's proxy could not be reached or would not serve us.",
+    FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
@@ -61,6 +65,7 @@ TRANSIENT = frozenset(
         FetchStatus.TIMED_OUT,
         FetchStatus.BROKEN_ANSWER,
         FetchStatus.ROBOTS_UNAVAILABLE,
+        FetchStatus.PROXY_FAILED,
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.TOO_EARLY,
         HTTPStatus.TOO_MANY_REQUESTS,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from allocation.selectors import in_words
+from crawling.fetching import told
 from crawling.models import CrawlJob, Page, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.rules.ranking import Order
@@ -68,6 +69,11 @@ class CrawlPage:
         ]
 
     @property
+    def asks(self) -> list[tuple[str, str]]:
+        """How it asks, where that is not as usual."""
+        return told(self.crawl)
+
+    @property
     def order_of_visits(self) -> str:
         return self.crawl.visit_order.replace("_", " ")
 
@@ -92,7 +98,15 @@ class CrawlPage:
             "--processes": crawl.processes if crawl.processes > 1 else None,
         }
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
-        given += [flag for flag, is_set in (("--obey-nofollow", crawl.obey_nofollow), ("--requisites", crawl.requisites)) if is_set]
+        given += [
+            flag
+            for flag, is_set in (
+                ("--obey-nofollow", crawl.obey_nofollow),
+                ("--requisites", crawl.requisites),
+                ("--cookies", crawl.fetching.get("cookies")),
+            )
+            if is_set
+        ]
         given += [f"--extract {shlex.quote(f'{name}={selector}')}" for name, selector in crawl.extract.items()]
         seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])

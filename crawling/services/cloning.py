@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from crawling.fetching import fetching_of, shown
 from crawling.models import CrawlJob
 from crawling.services.creating import create_crawl
 
@@ -14,7 +15,7 @@ LONGEST_NAME = 100
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
-    """The order that would make this crawl: the fields of `crawling.rules.orders`."""
+    """The order that would make this crawl: the fields of `crawling.rules.orders`, secrets masked."""
     return {
         "name": crawl.name,
         "seeds": list(crawl.seeds),
@@ -31,13 +32,14 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "obey_nofollow": crawl.obey_nofollow,
         "requisites": crawl.requisites,
         "extract": dict(crawl.extract),
+        **shown(crawl),
         "claim": dict(crawl.claim),
     }
 
 
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
-    """Make a draft of the same order, checked as it stands today. Raises BadOrder."""
-    return create_crawl({**order_of(crawl), "name": name or _free_name(crawl.name)}, by=by)
+    """Make a draft of the same order with its secrets, checked as it stands today. Raises BadOrder and SealBroken."""
+    return create_crawl({**order_of(crawl), **fetching_of(crawl).model_dump(), "name": name or _free_name(crawl.name)}, by=by)
 
 
 def _free_name(name: str) -> str:

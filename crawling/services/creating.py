@@ -6,14 +6,17 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from allocation.models import Pool
-from crawling.access import allowed_networks, identity
+from crawling.access import allowed_directories, allowed_networks, identity
 from crawling.audit import note
 from crawling.errors import BadOrder, WrongState
+from crawling.fetchers.files import below
+from crawling.fetching import column_of
 from crawling.frontier.counting import count_seeds
 from crawling.frontier.locking import locked_run
 from crawling.frontier.sowing import Candidate, sow
@@ -38,7 +41,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
     if "name" not in errors and is_taken(str(fields["name"])):
         errors = name_is_taken(str(fields["name"])) | errors
     if order:
-        errors |= seed_errors(order)
+        errors |= seed_errors(order) | login_errors(order)
     if errors or not order:
         raise BadOrder(errors)
     try:
@@ -59,6 +62,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
                 obey_nofollow=order.obey_nofollow,
                 requisites=order.requisites,
                 extract=order.extract,
+                fetching=column_of(order),
                 claim=claim,
                 created_by=by,
                 idempotency_key=idempotency_key,
@@ -120,7 +124,12 @@ def seed_errors(order: CrawlOrder) -> dict[str, str]:
     """A name that can never be resolved is told now; a real site is not crawled by somebody who cannot be reached."""
     allowed = allowed_networks()
     of_our_own = True
+    directories = allowed_directories()
     for address in map(read_address, order.seeds):
+        if address.scheme == "file":
+            if below(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
+                return {"seeds": f"{address.url} is below no directory that an administrator has allowed"}
+            continue
         try:
             host = read_host(address.hostname)
         except DnsCacheError as error:
@@ -143,6 +152,14 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
     enroll(run)
     ask_for_shifts(run)
     return run
+
+
+def login_errors(order: CrawlOrder) -> dict[str, str]:
+    """A login is done before the first page of its own host, and what it brings is that host's."""
+    hosts = {read_address(seed).origin for seed in order.seeds}
+    if order.login_url is None or read_address(order.login_url).origin in hosts:
+        return {}
+    return {"login_url": f"must be on the site of a seed ({', '.join(sorted(hosts)[:3])}): a login counts for its own site only"}
 
 
 @transaction.atomic

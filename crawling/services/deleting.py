@@ -16,6 +16,7 @@ from crawling.services.bank import leave_bank
 SWEEP = (
     "DELETE FROM crawling_page WHERE run_id = ANY(%s)",
     "DELETE FROM crawling_url WHERE run_id = ANY(%s)",
+    "DELETE FROM crawling_cookiejar WHERE run_id = ANY(%s)",
     "DELETE FROM crawling_hostqueue WHERE run_id = ANY(%s)",
     "DELETE FROM crawling_runcount WHERE run_id = ANY(%s)",
     "DELETE FROM crawling_logline WHERE run_id = ANY(%s)",

@@ -14,6 +14,7 @@ from crawling.logbook import write
 from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.orders import read_order
+from crawling.rules.sections.fetching import FetchingPart
 from crawling.services.cloning import order_of
 from crawling.services.creating import is_taken, name_is_taken
 
@@ -24,9 +25,8 @@ EDITABLE = ("name", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay
 def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> CrawlJob:
     """Change the fields named, checked like an order's. Raises BadOrder with a sentence by field; then nothing has changed."""
     errors = {name: f"cannot be edited; these can: {', '.join(EDITABLE)}" for name in fields if name not in EDITABLE}
-    order, mistakes = read_order(
-        {**order_of(crawl), "seeds": crawl.seeds[:1], **{name: fields[name] for name in EDITABLE if name in fields}}
-    )
+    kept = {name: value for name, value in order_of(crawl).items() if name not in FetchingPart.model_fields}
+    order, mistakes = read_order({**kept, "seeds": crawl.seeds[:1], **{name: fields[name] for name in EDITABLE if name in fields}})
     errors |= mistakes
     if "name" in fields and "name" not in errors and (name := str(fields["name"])).strip() != crawl.name and is_taken(name):
         errors |= name_is_taken(name)

@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
-from crawling.access import allowed_networks, identity
+from crawling.access import allowed_networks, identity, proxy_of
 from crawling.documents.base import Source
 from crawling.documents.registry import read_document, reader_of
 from crawling.fetchers.bandwidth import Bandwidth
@@ -22,11 +22,12 @@ from crawling.frontier.borrowing import Borrowed, borrow_hosts, return_host
 from crawling.frontier.robots import known_robots
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, refusal_by_robots
-from crawling.rules.addresses import Address, read_address
+from crawling.rules.addresses import WEB, Address, read_address
 from crawling.rules.orders import CrawlOrder, read_order
 from crawling.rules.politeness import delay_after
 from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
 from crawling.rules.scope import Scope
+from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus, explain, succeeded
 from crawling.services.creating import seed_errors
 from crawling.services.trials import ANSWER_SECONDS, Clock, Trial, Verdict, refused, robots_in_words, target_of, too_late
@@ -53,7 +54,9 @@ def try_seeds(fields: Mapping[str, Any]) -> tuple[list[Trial], dict[str, str]]:
     by_host: defaultdict[str, list[Address]] = defaultdict(list)
     for address in addresses:
         by_host[address.host_key].append(address)
-    resolutions = resolve_many({address.hostname for address in addresses}, parallel=MOST_TRIED, deadline=ANSWER_SECONDS)
+    resolutions = resolve_many(
+        {address.hostname for address in addresses if address.hostname}, parallel=MOST_TRIED, deadline=ANSWER_SECONDS
+    )
     hosts = borrow_hosts(list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS)
     rounds = _Round(order, resolutions, known_robots({address.origin for address in addresses}))
     with ThreadPoolExecutor(max_workers=MOST_TRIED) as threads:
@@ -80,6 +83,9 @@ class _Round:
             forbidden=settings.OWN_SERVICES,
             keep_robots=lambda origin, status, body: None,
             answer_seconds=ANSWER_SECONDS,
+            fetching=FetchingPart.model_validate(order.model_dump(include=set(FetchingPart.model_fields))),
+            proxy=proxy_of(order.proxy),
+            seed_hosts=frozenset(read_address(seed).host_key for seed in order.seeds),
         )
 
     def try_host(self, addresses: list[Address], host: Borrowed | None) -> list[Trial]:
@@ -95,6 +101,8 @@ class _Round:
             connections.close_all()
 
     def _try(self, address: Address, clock: Clock) -> Trial:
+        if address.scheme not in WEB:
+            return Trial(address.url, note="Not tried: only http and https are tried here. The crawl itself will fetch it.")
         resolution = self._resolutions[address.hostname]
         dial, refusal = address_to_dial(resolution, address.port, self._kit)
         shown = dial or next(iter(resolution.addresses), "")

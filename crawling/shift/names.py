@@ -17,6 +17,8 @@ from dnscache.resolver import Resolution, Source, resolve_many
 logger = logging.getLogger(__name__)
 
 DEADLINE_SECONDS = 5.0
+#: files have no host to be asked for
+OF_FILES = Resolution("", Status.OK, (), 0, 0, Source.LITERAL, 0)
 
 
 class NameThread:
@@ -40,9 +42,9 @@ class NameThread:
         try:
             while group := self._group():
                 hosts = {visit: read_address(visit.urls[0].url).hostname for visit in group}
-                found = self._resolve(set(hosts.values()))
+                found = self._resolve({host for host in hosts.values() if host})
                 for visit, host in hosts.items():
-                    visit.resolution = found[host]
+                    visit.resolution = found[host] if host else OF_FILES
                     self._deliver(visit)
         finally:
             connections.close_all()

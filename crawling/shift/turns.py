@@ -10,7 +10,9 @@ from dataclasses import replace
 from django.conf import settings
 
 from crawling.archive.earlier import Earlier, earlier_answers
+from crawling.fetchers.cookies import Cookies
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost, claim_urls, lease_hosts, let_go
+from crawling.frontier.cookies import jars_of
 from crawling.frontier.due import contested
 from crawling.frontier.robots import known_robots
 from crawling.models import Shift
@@ -142,6 +144,7 @@ class HostTurns:
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
         self._set_known_robots(opened)
+        self._set_known_cookies(opened)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit
             self._names.ask(visit)
@@ -153,6 +156,14 @@ class HostTurns:
         for visit in visits:
             for origin in origins[visit.host.queue_id] & known.keys():
                 set_robots(visit, origin, read_robots(*known[origin], self._kit.token))
+
+    def _set_known_cookies(self, visits: list[Visit]) -> None:
+        """Another shift of the run may have had the host meanwhile."""
+        if not visits or not self._kit.fetching.keeps_cookies:
+            return
+        jars = jars_of(self._shift.process.run_id, [visit.host.host_id for visit in visits])
+        for visit in visits:
+            self._kit.session_of(visit.host.name).cookies = Cookies(jars.get(visit.host.host_id, ()))
 
     def _let_go(self, visits: list[Visit], *, longer: bool = False) -> None:
         now = time.monotonic()

@@ -12,9 +12,11 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.access import allowed_networks, identity
+from crawling.access import allowed_directories, allowed_networks, identity, proxy_of
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetching import fetching_of
+from crawling.frontier.cookies import Jar, keep_jars
 from crawling.frontier.due import seconds_until_due, seeds_of
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.quarantine import states_of
@@ -23,8 +25,11 @@ from crawling.frontier.robots import keep_all_robots
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
+from crawling.rules.addresses import read_address
 from crawling.rules.scope import Reach, Scope
+from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.trapgate import TrapGate
+from crawling.sealing import SealBroken
 from crawling.services.pausing import pause_by_itself
 from crawling.services.shifts import LONGEST_SLICES, end_shift
 from crawling.shift.archiving import Archiving, paused_by
@@ -52,7 +57,12 @@ class ShiftWork:
         self._shift, self._lease, self._buyer = shift, lease, buyer
         self._numbers = range(shift.process.run.crawl.processes)
         self._robots_found: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
-        self._kit = make_kit(shift, buyer.held, lambda *found: self._robots_found.put(found))
+        self._jars: dict[int, Jar] = {}
+        self._login_trouble = ""
+        self._ending = ""
+        self._kit = make_kit(shift, buyer.held, self._fetching(), lambda *found: self._robots_found.put(found))
+        self._kit.keep_cookies = self._jars.__setitem__
+        self._kit.login_failed = self._cannot_log_in
         self._archive = Archiving(shift, buyer, user_agent=self._kit.user_agent)
         self._bench = Workbench()
         self._toes = ToePool(self._bench, self._kit, self._archive.put)
@@ -60,7 +70,19 @@ class ShiftWork:
         self._memory = Memory()
         self._outcomes: list[Outcome] = []
         self._oldest = self._looked_at = self._began_at = time.monotonic()
-        self._ending = ""
+
+    def _fetching(self) -> FetchingPart:
+        """How the order says to ask. A run whose secrets can't be read any more fetches nothing."""
+        try:
+            return fetching_of(self._shift.process.run.crawl)
+        except SealBroken as trouble:
+            pause_by_itself(self._shift.process.run_id, f"Paused because the crawl's secrets cannot be read. {trouble}")
+            self.stop("its secrets cannot be read")
+            return FetchingPart()
+
+    def _cannot_log_in(self, trouble: str) -> None:
+        """Called by a toe; the shift's own thread tells the run."""
+        self._login_trouble = trouble
 
     def stop(self, why: str) -> None:
         """End soon, keeping everything that was fetched."""
@@ -112,6 +134,8 @@ class ShiftWork:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
         record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+        if self._jars:
+            keep_jars(self._shift, {host: self._jars.pop(host) for host in list(self._jars)})
         robots = []
         while not self._robots_found.empty():
             robots.append(self._robots_found.get())
@@ -128,6 +152,9 @@ class ShiftWork:
         self._kit.traps.states = states_of(run.pk)
         self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
         age = now - self._began_at
+        if self._login_trouble:
+            pause_by_itself(run.pk, f"Paused because the site does not let us in. {self._login_trouble}. Resume the crawl to try again.")
+            self.stop("it could not log in")
         if self._lease.is_lost:
             self.stop("its lease was lost")
         elif run.state not in WORKING_STATES:
@@ -164,7 +191,7 @@ class ShiftWork:
         end_shift(self._shift, self._ending or "it failed")
 
 
-def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, int, bytes], None]) -> Kit:
+def make_kit(shift: Shift, held: Mapping[str, int], fetching: FetchingPart, keep_robots: Callable[[str, int, bytes], None]) -> Kit:
     """What the toes need, from the crawl's order and what the shift holds.
 
     The memory held is shared out evenly over the most toes there may be, so that documents in hand never need more.
@@ -182,6 +209,10 @@ def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, 
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,
         archives=run.crawl.archive,
+        fetching=fetching,
+        proxy=proxy_of(fetching.proxy),
+        directories=allowed_directories(),
+        seed_hosts=frozenset(read_address(seed).host_key for seed in run.crawl.seeds),
         reading=Reading(run.crawl.obey_nofollow, run.crawl.requisites, run.crawl.extract),
         traps=TrapGate(timezone.now().year, states_of(run.pk)),
     )

@@ -13,7 +13,8 @@ from crawling.services.creating import create_crawl
 
 GOOD = {"name": "a crawl", "seeds": ["http://a.test/"]}
 FIELDS = (
-    "name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, "
+    "headers, cookies, credentials, proxy, connect_seconds, first_byte_seconds, read_seconds, document_seconds, posts, login_url, "
+    "login_fields, name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, "
     "archive, obey_nofollow, requisites, extract, claim"
 )
 

@@ -41,7 +41,13 @@ def test_what_has_not_changed_is_not_sent_again_and_the_crawl_goes_on_from_it(ma
     assert {path: page.status for path, page in mine.items()} == {"/": 304, "/a": 200, "/b": 200}
     assert {path: page.status for path, page in latest.items()} == {"/": 304, "/a": 304, "/b": 200}
     home = mine["/"]
-    assert (home.title, home.links, home.content_type, home.digest, home.unchanged_since) == ("Home", 2, "text/html", its["/"].digest, its["/"].pk)
+    assert (home.title, home.links, home.content_type, home.digest, home.unchanged_since) == (
+        "Home",
+        2,
+        "text/html",
+        its["/"].digest,
+        its["/"].pk,
+    )
     assert (latest["/"].unchanged_since, latest["/a"].unchanged_since) == (its["/"].pk, mine["/a"].pk)
     assert second.urls.filter(state="s").count() == 3
 

@@ -51,6 +51,11 @@ class Command(BaseCommand):
         parser.add_argument("--obey-nofollow", action="store_true", default=None, help="leave links marked nofollow alone")
         parser.add_argument("--requisites", action="store_true", default=None, help="fetch images, sheets, scripts and media, too")
         parser.add_argument("--extract", action="append", metavar="NAME=SELECTOR", help="take what the CSS selector matches out of pages")
+        parser.add_argument("--cookies", action="store_true", default=None, help="keep each host's cookies for the run and send them back")
+        parser.add_argument(
+            "--header", dest="headers", action="append", metavar="NAME=VALUE", help="send a header (secrets belong in --file)"
+        )
+        parser.add_argument("--proxy", help="fetch through socks5://host:port or http://host:port (a password belongs in --file)")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
@@ -128,10 +133,12 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
         "archive",
         "obey_nofollow",
         "requisites",
+        "cookies",
+        "proxy",
     ):
         if options[name] is not None:
             fields[name] = options[name]
-    for name in ("claim", "extract"):
+    for name in ("claim", "extract", "headers"):
         if options[name]:
             fields[name] = dict(entry.partition("=")[::2] for entry in options[name])
     fields.setdefault("seeds", [])

@@ -26,5 +26,5 @@ class Command(BaseCommand):
         table = Table("status", "means", "the book", "crawlsite", "why another")
         for row in status_rows():
             table.add_row(str(int(row.status)), row.meaning, row.book, f"* {row.ours}" if row.differs else row.ours, row.why)
-        Console(file=self.stdout, markup=False, emoji=False).print(table)
+        Console(markup=False, emoji=False).print(table)
         self.stdout.write("* another rule than the book's")

@@ -1,0 +1,63 @@
+"""The cookies of one host: what it asks to be sent back, by the rules that browsers keep (RFC 6265)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http.cookiejar import Cookie, CookieJar
+from typing import Any
+
+from requests import Response
+from requests.cookies import extract_cookies_to_jar, get_cookie_header
+from requests.models import PreparedRequest
+
+#: a host that asks for more means no good
+MOST_COOKIES = 100
+LONGEST = 8192
+PARTS = ("version", "name", "value", "port", "domain", "path", "secure", "expires", "discard")
+
+
+class Cookies:
+    """Used by whoever has the host, which is one toe at a time. `has_changed` until they were dumped."""
+
+    def __init__(self, dumped: Iterable[dict[str, Any]] = ()) -> None:
+        self._jar = CookieJar()
+        for parts in dumped:
+            self._jar.set_cookie(_cookie(parts))
+        self._kept = self.dump()
+
+    @property
+    def has_changed(self) -> bool:
+        return self.dump() != self._kept
+
+    def header(self, url: str) -> str:
+        """What to send back to a URL; empty: nothing."""
+        request = PreparedRequest()
+        request.url, request.headers = url, {}  # type: ignore[assignment]
+        return get_cookie_header(self._jar, request) or ""  # type: ignore[no-untyped-call]
+
+    def take(self, response: Response) -> None:
+        """Keep what the answer asks to be sent back, and forget what it asks to be forgotten."""
+        extract_cookies_to_jar(self._jar, response.request, response.raw)  # type: ignore[no-untyped-call]
+        for cookie in list(self._jar)[MOST_COOKIES:] + [each for each in self._jar if len(each.name) + len(each.value or "") > LONGEST]:
+            self._jar.clear(cookie.domain, cookie.path, cookie.name)
+
+    def dump(self) -> list[dict[str, Any]]:
+        """The cookies as JSON can hold them."""
+        return [{part: getattr(cookie, part) for part in PARTS} | {"domain_specified": cookie.domain_specified} for cookie in self._jar]
+
+    def taken(self) -> list[dict[str, Any]]:
+        """The dump; since now nothing has changed."""
+        self._kept = self.dump()
+        return self._kept
+
+
+def _cookie(parts: dict[str, Any]) -> Cookie:
+    return Cookie(
+        **parts,
+        port_specified=parts["port"] is not None,
+        domain_initial_dot=parts["domain"].startswith("."),
+        path_specified=True,
+        comment=None,
+        comment_url=None,
+        rest={},
+    )

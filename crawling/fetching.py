@@ -1,0 +1,48 @@
+"""A crawl's part of the order about requests, as it is kept: what may be shown in clear, the secrets sealed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawling.models import CrawlJob
+from crawling.rules.sections.fetching import SECRET_FIELDS, FetchingPart
+from crawling.sealing import seal, unseal
+
+SEALED = "sealed"
+
+
+def column_of(part: FetchingPart) -> dict[str, Any]:
+    """The column of a crawl."""
+    fields = FetchingPart.model_validate(part.model_dump(include=set(FetchingPart.model_fields)))
+    secrets = {name: value for name in SECRET_FIELDS if (value := getattr(fields, name))}
+    return {**fields.masked(), **({SEALED: seal(secrets)} if secrets else {})}
+
+
+def shown(crawl: CrawlJob) -> dict[str, Any]:
+    """The fields as everybody may see them."""
+    return {**FetchingPart().masked(), **{name: value for name, value in crawl.fetching.items() if name != SEALED}}
+
+
+def fetching_of(crawl: CrawlJob) -> FetchingPart:
+    """The fields with their secrets, for requests and for copies of the crawl. Raises SealBroken."""
+    return FetchingPart.model_validate({**shown(crawl), **_secrets(crawl)})
+
+
+def _secrets(crawl: CrawlJob) -> dict[str, Any]:
+    empty: dict[str, Any] = {name: None if name == "proxy" else {} for name in SECRET_FIELDS}
+    return {**empty, **(unseal(crawl.fetching[SEALED]) if SEALED in crawl.fetching else {})}
+
+
+def told(crawl: CrawlJob) -> list[tuple[str, str]]:
+    """What the crawl does otherwise than usual, as (name, value) for people."""
+    fields, usual = shown(crawl), FetchingPart().masked()
+    changed = {name: value for name, value in fields.items() if value != usual[name]}
+    return [(name.replace("_", " ").capitalize(), _in_words(value)) for name, value in changed.items()]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {text}" for name, text in value.items())
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "kept" if value is True else str(value)

@@ -1,0 +1,73 @@
+"""Log in to a site by its own form, once a shift, before the first of its pages."""
+
+from __future__ import annotations
+
+import time
+
+from crawling.fetchers.http import Fetched
+from crawling.processors.kit import Kit
+from crawling.processors.visit import Visit
+from crawling.rules.addresses import Address, BadUrl, read_address
+from crawling.rules.login import fill_in
+from crawling.rules.statuses import explain, is_redirect, succeeded
+
+#: from the form to the page behind it
+MOST_HOPS = 5
+#: a form is no larger
+MAX_BYTES = 2 * 1024 * 1024
+#: the shift ends when it hears of a login that failed; until then the host is left alone
+REST_SECONDS = 60.0
+
+
+def must_log_in(address: Address, kit: Kit) -> bool:
+    """Whether a page of this host may be fetched only after a login that has not been yet."""
+    url = kit.fetching.login_url
+    return url is not None and read_address(url).origin == address.origin and not kit.session_of(address.host_key).is_logged_in
+
+
+def log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
+    """Fetch the form, fill it in, send it; or say why that did not go. These are fetches, each followed by the host's delay."""
+    trouble = _log_in(visit, address, dial, kit)
+    visit.free_at = time.monotonic() + visit.delay
+    if trouble:
+        visit.free_at += REST_SECONDS
+        kit.login_failed(f"Logging in at {kit.fetching.login_url} failed: {trouble}")
+    else:
+        kit.session_of(address.host_key).is_logged_in = True
+
+
+def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
+    """Why it failed; empty if it did not."""
+    fields = kit.fetching.login_fields
+    page = read_address(kit.fetching.login_url or "")
+    shown = kit.get(page, dial, MAX_BYTES)
+    if not succeeded(shown.status):
+        return f"the page with the form could not be had ({shown.error or explain(shown.status)})"
+    form = fill_in(shown.body, shown.charset, page.url, fields)
+    if form is None:
+        return f"the page has no form with the fields {', '.join(sorted(fields))}"
+    if form.address.origin != page.origin:
+        return f"its form is sent to another site, {form.address.origin}"
+    kit.pause(visit.delay)
+    answer, where = _follow(kit.get(form.address, dial, MAX_BYTES, form=form.body), form.address, dial, visit, kit)
+    if not succeeded(answer.status) or is_redirect(answer.status):
+        return f"the site answered {answer.error or explain(answer.status)}"
+    if fill_in(answer.body, answer.charset, where.url, fields):
+        return "the site shows its form again, so it did not take what was filled in"
+    return ""
+
+
+def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, kit: Kit) -> tuple[Fetched, Address]:
+    """Go where the site leads after its form, as long as that is the site itself; another site does not hear of the login."""
+    for _ in range(MOST_HOPS):
+        if not is_redirect(answer.status):
+            break
+        try:
+            target = read_address(answer.location, where.url)
+        except BadUrl:
+            break
+        if target.origin != where.origin:
+            return Fetched(204), target
+        kit.pause(visit.delay)
+        answer, where = kit.get(target, dial, MAX_BYTES), target
+    return answer, where

@@ -1,0 +1,49 @@
+"""Proxies that a crawl may fetch through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit
+
+#: scheme -> the port where none is given
+PORTS = {"socks5": 1080, "http": 3128}
+
+
+class BadProxy(ValueError):
+    """The text names no proxy; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """Where to connect and how to say who we are.
+
+    is_trusted: an administrator lets it fetch plain HTTP for us, by names that it looks up itself. Any other is told the address
+    that we have vetted, and only passes bytes on.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    user: str = ""
+    password: str = field(default="", repr=False)
+    is_trusted: bool = False
+
+    @property
+    def url(self) -> str:
+        secret = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{secret}{host}:{self.port}"
+
+
+def read_proxy(text: str) -> Proxy:
+    """Read `socks5://user:password@host:port` or `http://…`. Raises BadProxy; its message holds no secret."""
+    try:
+        parts = urlsplit(text.strip())
+        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
+    except ValueError as error:
+        raise BadProxy("is no URL of a proxy; write socks5://user:password@host:port") from error
+    if parts.scheme not in PORTS or not host:
+        raise BadProxy("must be like socks5://user:password@host:port or http://host:port")
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise BadProxy("is more than a proxy's address: leave out what follows the port")
+    return Proxy(parts.scheme, host, port, unquote(parts.username or ""), unquote(parts.password or ""))

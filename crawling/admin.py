@@ -65,6 +65,7 @@ class AllowedDirectoryAdmin(admin.ModelAdmin):
 
 @admin.register(CrawlJob)
 class CrawlJobAdmin(LookOnly):
+    exclude = ["fetching"]  # the crawl's page shows it, without what is sealed
     list_display = [
         "name",
         "scope",

@@ -9,6 +9,20 @@ from crawling.rules.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.sealing import seal, unseal
 
 SEALED = "sealed"
+#: what people read before a field's value
+NAMES = {
+    "headers": "Headers",
+    "cookies": "Cookies",
+    "credentials": "User names",
+    "proxy": "Proxy",
+    "connect_seconds": "Longest to connect",
+    "first_byte_seconds": "Longest to the first byte",
+    "read_seconds": "Longest between pieces",
+    "document_seconds": "Longest for a document",
+    "posts": "Posted",
+    "login_url": "Logs in at",
+    "login_fields": "Filled in there",
+}
 
 
 def column_of(part: FetchingPart) -> dict[str, Any]:
@@ -37,12 +51,12 @@ def told(crawl: CrawlJob) -> list[tuple[str, str]]:
     """What the crawl does otherwise than usual, as (name, value) for people."""
     fields, usual = shown(crawl), FetchingPart().masked()
     changed = {name: value for name, value in fields.items() if value != usual[name]}
-    return [(name.replace("_", " ").capitalize(), _in_words(value)) for name, value in changed.items()]
+    return [(NAMES[name], _in_words(value)) for name, value in changed.items()]
 
 
 def _in_words(value: Any) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{name}: {text}" for name, text in value.items())
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:g} s"
     return "kept" if value is True else str(value)

@@ -48,10 +48,10 @@ class FetchingForm(forms.Form):
         "One a line: the address, a space, and what is posted, like https://example.org/search q=books. No secrets here.",
     )
     proxy = _text("Proxy", "socks5://user:password@host:port or http://host:port; everything goes through it.")
-    connect_seconds = _seconds("connect_seconds", "Seconds to connect", "TLS included.")
-    first_byte_seconds = _seconds("first_byte_seconds", "Seconds to the first byte", "From the request on.")
-    read_seconds = _seconds("read_seconds", "Seconds between two pieces", "Of an answer.")
-    document_seconds = _seconds("document_seconds", "Seconds for a document", "From the first byte to the last.")
+    connect_seconds = _seconds("connect_seconds", "Connecting", "TLS included.")
+    first_byte_seconds = _seconds("first_byte_seconds", "First byte", "From the request on.")
+    read_seconds = _seconds("read_seconds", "Next piece", "From the piece before.")
+    document_seconds = _seconds("document_seconds", "Whole document", "All its waits together.")
 
     def fetching(self) -> dict[str, Any]:
         """The order's fields of this part, unchecked; what was left empty is left out."""

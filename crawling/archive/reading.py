@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
+from crawling.archive.records import END
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page
 from crawling.rules.addresses import read_address
@@ -40,7 +41,7 @@ class Committed:
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A record as it was written. `head` and `payload` are those of the HTTP answer; a revisit has no payload."""
+    """A record as it was written. `head` and `payload` are those of the HTTP answer; a revisit has no payload, a resource no head."""
 
     header: str
     head: str
@@ -63,6 +64,8 @@ def record_of(page: Page) -> StoredRecord:
     except zlib.error as error:
         raise ArchiveTrouble(f"The record cannot be unpacked: {error}.") from error
     header, _, block = raw.partition(b"\r\n\r\n")
+    if b"\r\nWARC-Type: resource\r\n" in header:
+        return StoredRecord(header.decode(errors="replace"), "", block.removesuffix(END))
     head, line, payload = block.partition(_end_of_head(block))
     length = int(header.rpartition(b"Content-Length: ")[2])
     return StoredRecord(header.decode(errors="replace"), (head + line).decode("latin-1"), payload[: max(0, length - len(head + line))])
@@ -90,9 +93,9 @@ def original_of(page: Page) -> Page:
 
 
 def index_lines(row: ArchiveFile) -> Iterator[str]:
-    """The file's lines of a CDXJ index, one for each response and revisit record, in the order of the file."""
+    """The file's lines of a CDXJ index, one for each response, revisit and resource record, in the order of the file."""
     for record, offset, length in records_of(row, check_digests=False):
-        if record.rec_type in ("response", "revisit"):
+        if record.rec_type in ("response", "revisit", "resource"):
             yield _line(record, {"length": str(length), "offset": str(offset), "filename": row.name})
 
 
@@ -103,8 +106,8 @@ def _line(record: Any, place: dict[str, str]) -> str:
     is_revisit = record.rec_type == "revisit"
     facts = {
         "url": url,
-        "mime": "warc/revisit" if is_revisit else (answer.get_header("Content-Type") or "unk").partition(";")[0].strip(),
-        "status": answer.get_statuscode(),
+        "mime": "warc/revisit" if is_revisit else ((answer or said).get_header("Content-Type") or "unk").partition(";")[0].strip(),
+        "status": answer.get_statuscode() if answer else None,
         "digest": said.get_header("WARC-Payload-Digest"),
         **place,
     }

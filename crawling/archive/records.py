@@ -101,6 +101,13 @@ def response(identity: str, capture: Capture, head: bytes, payload: Payload) -> 
     return Record(header, head, payload.content)
 
 
+def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> Record:
+    """A document that came by another protocol than HTTP: the document alone."""
+    fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
+    header = _header("resource", identity, capture.began_at, fields, content_type, payload.size, payload.block_digest)
+    return Record(header, tail=payload.content)
+
+
 def revisit(identity: str, capture: Capture, head: bytes, *, profile: str, digest: str | None, original: Original | None) -> Record:
     """A payload that is in the archive already, or that the server says has not changed: the head alone, and where the payload is."""
     fields = (*_of(capture), ("WARC-Profile", profile))

@@ -46,7 +46,8 @@ class Volume:
         identity, offset = record_id(file.row.namespace, file.length), file.length
         record = self._answer(identity, capture, parcel, answer, payload)
         length = file.append(records.packed(record))
-        file.append(records.packed(records.request(self._next_id(), capture, parcel.exchange.request, answer=identity)))
+        if parcel.exchange.request:
+            file.append(records.packed(records.request(self._next_id(), capture, parcel.exchange.request, answer=identity)))
         file.append(records.packed(records.metadata(self._next_id(), capture, answer=identity)))
         is_revisit = record.tail is None
         if not is_revisit and payload.size and succeeded(answer.status):  # a failure may be tried again, and its row goes
@@ -55,6 +56,8 @@ class Volume:
 
     def _answer(self, identity: str, capture: Capture, parcel: Parcel, answer: Answer, payload: Payload) -> Record:
         head = parcel.exchange.head
+        if not head:
+            return records.resource(identity, capture, answer.content_type or "application/octet-stream", payload)
         if answer.status == NOT_MODIFIED_STATUS:
             original = self._originals.of_page(parcel.unchanged_since) if parcel.unchanged_since else self._originals.of_url(parcel.url)
             return records.revisit(identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original)

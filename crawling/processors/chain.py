@@ -29,13 +29,13 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     if robots is None and refusal is None and address.scheme in WEB:
         learn_robots(visit, address, dial, kit)
         return None
+    if robots is not None:
+        refusal = refusal or refusal_by_robots(robots, address)
     if refusal is None and must_log_in(address, kit):
         log_in(visit, address, dial, kit)
         keep_cookies(visit, address, kit)
         return None
     visit.urls.popleft()
-    if robots is not None:
-        refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
     fetched = fetch_anew(visit, claimed, address, dial, kit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from ipaddress import ip_network
 from typing import Any
@@ -20,11 +20,12 @@ from crawling.fetchers.registry import FETCHERS
 from crawling.fetchers.task import Task
 from crawling.frontier.seen import Seen
 from crawling.rules.addresses import Address
+from crawling.rules.exchanges import exchange_of
 from crawling.rules.proxies import Proxy
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
 from crawling.rules.sections.fetching import FetchingPart
-from crawling.rules.statuses import FetchStatus
+from crawling.rules.statuses import FetchStatus, succeeded
 from crawling.rules.trapgate import TrapGate
 from crawling.rules.vetting import Allowed, vet
 from dnscache.resolver import resolve
@@ -90,18 +91,13 @@ class Kit:
         asking: headers that ask for less than the whole document. form: what to post there.
         """
         if address.scheme in FETCHERS:
-            return self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
+            fetched = self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
+            return replace(fetched, exchange=exchange_of(fetched.body)) if keep and succeeded(fetched.status) else fetched
         way, refusal = self._way()
         if refusal:
             return refusal
         session = self.session_of(address.host_key)
-        how = How(
-            timeouts=(self.fetching.connect_seconds, self.fetching.first_byte_seconds),
-            body=form,
-            way=way,
-            cookies=session.cookies,
-            hidden=self.fetching.hidden_headers,
-        )
+        how = self._how(session, way, form)
         fetched = fetch(
             self.session,
             address.url,
@@ -118,6 +114,11 @@ class Kit:
             fetched.close()
             return Fetched(FetchStatus.PROXY_FAILED, error=f"{FetchStatus.PROXY_FAILED.sentence} (it wants other credentials)")
         return fetched
+
+    def _how(self, session: HostSession, way: Way | None, form: bytes | None) -> How:
+        asks = self.fetching
+        timeouts = (asks.connect_seconds, asks.first_byte_seconds)
+        return How(timeouts, form, way, session.cookies, asks.hidden_headers)
 
     def _get_otherwise(self, address: Address, dial: str, max_bytes: int) -> Fetched:
         if self.proxy and address.scheme != "file":

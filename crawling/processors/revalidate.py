@@ -12,7 +12,7 @@ from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import Address
+from crawling.rules.addresses import WEB, Address
 from crawling.rules.revalidation import renewed
 from crawling.rules.statuses import NOT_MODIFIED_STATUS
 
@@ -25,7 +25,7 @@ def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, k
     posted = kit.fetching.posts.get(address.url) if claimed.depth == 0 else None
     if posted is not None:
         return kit.get(address, dial, keep=kit.archives, form=posted.encode())
-    earlier = visit.earlier.get(claimed.id)
+    earlier = visit.earlier.get(claimed.id) if address.scheme in WEB else None
     stored = stored_document(earlier) if earlier else None
     fetched = kit.get(address, dial, keep=kit.archives, asking=earlier.questions if earlier and stored else None)
     return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched

@@ -64,7 +64,7 @@ def read_address(text: str, base: str | None = None) -> Address:
         raise BadUrl(f"{text[:200]!r} is not a URL; write it whole, like https://example.org/") from error
     scheme = url.protocol[:-1]
     if scheme not in SCHEMES:
-        raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; use {' or '.join(sorted(SCHEMES))}")
+        raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; use {' or '.join(sorted(SCHEMES, reverse=True))}")
     if scheme == "file" and url.hostname:
         raise BadUrl(f"{text[:200]!r}: a file: URL has three slashes and names no host, like file:///srv/papers/")
     if url.username or url.password:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from typing import IO
 
 
@@ -10,7 +11,8 @@ from typing import IO
 class Exchange:
     """What went over the wire: the request and the answer's status line and headers as they were, and the payload as it was encoded.
 
-    Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its header line stays.
+    Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its header line stays. Of a document
+    that came by another protocol, request and head are empty.
     Whoever has the exchange last closes it.
     """
 
@@ -20,3 +22,8 @@ class Exchange:
 
     def close(self) -> None:
         self.payload.close()
+
+
+def exchange_of(document: bytes) -> Exchange:
+    """Of a document that came without HTTP."""
+    return Exchange(b"", b"", BytesIO(document))

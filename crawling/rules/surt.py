@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.rules.addresses import Address
+from crawling.rules.addresses import DEFAULT_PORTS, Address
 
 
 def surt(address: Address) -> str:
@@ -10,6 +10,6 @@ def surt(address: Address) -> str:
     host = address.hostname
     is_number = ":" in host or host.rpartition(".")[2].isdigit()
     turned = host if is_number else ",".join(reversed(host.split(".")))
-    port = "" if address.port == (443 if address.url.startswith("https:") else 80) else f":{address.port}"
+    port = "" if address.port == DEFAULT_PORTS[address.scheme] else f":{address.port}"
     path = "/" + address.url.split("/", 3)[3]
     return f"{turned}{port}){path}".lower()

@@ -5,17 +5,14 @@ import threading
 
 import pytest
 
-from crawling.fetchers import http
 from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.http import How
 from crawling.rules.statuses import FetchStatus
 from tests.crawling.raw import OK, get, reset, say, serve_raw
 from tests.servers import make_certificate, require_openssl, tls_context
 
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Wait a moment for each read instead of five seconds."""
-    monkeypatch.setattr(http, "TIMEOUTS", (0.2, 0.2))
+#: wait a moment for each phase instead of five seconds
+QUICK = How(timeouts=(0.2, 0.2))
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +82,12 @@ SILENCES = {
 }
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("when", SILENCES)
 def test_a_server_that_falls_silent_has_timed_out(when):
     over = threading.Event()
 
-    with serve_raw(say(*SILENCES[when], then=lambda connection: over.wait(5))) as (url, _):
-        fetched = get(url)
+    with serve_raw(say(*SILENCES[when], then=lambda connection: over.wait(5))) as (url, _), PinnedSession(read_seconds=0.2) as session:
+        fetched = get(url, session=session, how=QUICK)
         over.set()
 
     assert (fetched.status, fetched.body) == (FetchStatus.TIMED_OUT, b"")
@@ -105,11 +101,10 @@ DRIPS = {
 }
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("where", DRIPS)
 def test_a_server_that_drips_is_left_when_the_whole_answer_took_too_long(where):
     with serve_raw(say(*DRIPS[where] * 5, pause=0.06)) as (url, _), PinnedSession(answer_seconds=0.2) as session:
-        fetched = get(url, session=session)
+        fetched = get(url, session=session, how=QUICK)
 
     assert fetched.status == FetchStatus.TIMED_OUT
     assert fetched.seconds < 2

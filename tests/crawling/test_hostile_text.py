@@ -65,10 +65,9 @@ def test_what_the_database_refuses_fails_alone(shift):
 )
 def test_a_strange_answer_costs_one_page(page, make_site, crawl_to_the_end, monkeypatch):
     monkeypatch.setattr("crawling.rules.politeness.FIRST_RETRY_SECONDS", 0.01)
-    monkeypatch.setattr("crawling.fetchers.http.TIMEOUTS", (1.0, 0.2))
     site = make_site({"/": '<a href="/strange">x</a><a href="/fine">x</a>', "/strange": page, "/fine": "fine"})
 
-    run = crawl_to_the_end(f"{site.url}/")
+    run = crawl_to_the_end(f"{site.url}/", first_byte_seconds=0.2, read_seconds=0.2)
 
     assert run.state == "finished"
     assert Url.objects.get(url__endswith="/fine").state == UrlState.SUCCEEDED

@@ -57,7 +57,7 @@ def test_every_element_that_leads_to_a_page_is_a_link(html):
         '<a href="">x</a>',
         '<a href="mailto:me@a.test">x</a>',
         "<a href=\"javascript:go('/x')\">x</a>",
-        '<a href="ftp://a.test/x">x</a>',
+        '<a href="gopher://a.test/x">x</a>',
         '<a href="http://me:secret@a.test/x">x</a>',
         '<a href="http://[broken/x">x</a>',
         '<!-- <a href="/x">x</a> -->',

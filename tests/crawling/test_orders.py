@@ -53,7 +53,7 @@ MISTAKES = [
     ("seeds", "http://a.test/", "must be a list"),
     ("seeds", ["http://a.test/"] * 10_000, f"has 10000 entries, at most {MAX_SEEDS} are taken"),
     ("seeds", ["example.org"], "'example.org' is not a URL"),
-    ("seeds", ["gopher://a.test/"], "scheme 'gopher' cannot be crawled; use http or https"),
+    ("seeds", ["gopher://a.test/"], "scheme 'gopher' cannot be crawled; use https or http or ftp or file"),
     ("seeds", ["http://me:secret@a.test/"], "user name and password"),
     ("seeds", ["{0}", "{url}"], "'{0}' is not a URL.*'{url}' is not"),
     ("seeds", ["x"] * 5, "and 2 more"),

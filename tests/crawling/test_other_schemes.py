@@ -19,6 +19,7 @@ from crawling.models import AllowedDirectory, Page
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.statuses import FetchStatus
 from crawling.services.creating import create_crawl
+from tests.crawling.archive.judging import judge
 
 
 def task(url, **fields):
@@ -135,10 +136,12 @@ def test_a_directory_is_crawled_like_a_site(tree, crawl_to_the_end):
 
     run = crawl_to_the_end(f"file://{tree}/sub/")
 
+    assert len(judge(run)) == 3
     assert found(run) == {"": 200, "x%3Ay.html": 200, "a%20b.txt": 200}
 
 
 def test_an_ftp_server_is_crawled_with_its_password(tree, crawl_to_the_end):
+    (tree / "sub" / "up").unlink()  # this server would follow it
     with serve_ftp(tree) as url:
         run = crawl_to_the_end(f"{url}/sub/", credentials={url.removeprefix("ftp://"): "me:hunter2"})
 

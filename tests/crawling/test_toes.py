@@ -148,7 +148,7 @@ def test_a_fault_before_the_url_was_taken_costs_it_too_and_keeps_the_delay(pool,
         raise ZeroDivisionError("in the first stage")
 
     site = make_site({"/0": "x"})
-    monkeypatch.setattr("crawling.processors.chain.address_to_dial", stumble)
+    monkeypatch.setattr("crawling.processors.chain.way_to", stumble)
     visit = visit_of(site, "/0", "/1", delay=0.2)
     begun = time.monotonic()
     pool.set_size(1)

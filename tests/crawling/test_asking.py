@@ -22,6 +22,7 @@ from crawling.sealing import SealBroken, seal, unseal
 from crawling.services.cloning import clone_crawl, order_of
 from crawling.services.creating import create_crawl, start_run
 from tests.crawling.archive.judging import files_of
+from tests.crawling.pages import browser
 from tests.crawling.test_crawl_path import links
 from tests.proxies import serve_proxy
 
@@ -191,6 +192,31 @@ def test_a_clone_has_the_secrets_and_shows_them_as_little(order):
     assert fetching_of(copy) == fetching_of(crawl)
     assert fetching_of(copy).headers == {"X-Key": SECRET}
     assert (order_of(copy)["headers"], order_of(copy)["proxy"]) == ({"X-Key": MASK}, f"socks5://me:{MASK}@127.0.0.1:1080")
+
+
+def test_the_form_takes_secrets_and_no_page_gives_them_back(pool, loopback):
+    operator = browser("operator")
+    typed = {"seeds": "http://127.0.0.1:8900/", "name": "papers", "order": "breadth_first", "preset": "normal"}
+    asks = {"headers": f"X-Key: {SECRET}\nAccept-Language: de", "credentials": f"127.0.0.1:8900 me:{SECRET}", "cookies": "on"}
+    logs_in = {
+        "login_url": "http://127.0.0.1:8900/login",
+        "login_fields": f"user=me\npass={SECRET}",
+        "posts": "http://127.0.0.1:8900/s q=a b",
+    }
+
+    operator.post("/crawls/new/", {**typed, **asks, **logs_in, "proxy": f"socks5://me:{SECRET}@127.0.0.1", "read_seconds": "9"})
+
+    crawl = CrawlJob.objects.get()
+    part = fetching_of(crawl)
+    assert (part.headers["X-Key"], part.credentials, part.read_seconds) == (SECRET, {"127.0.0.1:8900": f"me:{SECRET}"}, 9.0)
+    assert (part.login_fields, part.posts) == ({"user": "me", "pass": SECRET}, {"http://127.0.0.1:8900/s": "q=a b"})
+    shown = [
+        operator.get(path).content.decode()
+        for path in (f"/crawls/{crawl.pk}/", f"/crawls/new/?clone={crawl.pk}", f"/api/crawls/{crawl.pk}")
+    ]
+    assert not any(SECRET in page or crawl.fetching["sealed"] in page for page in shown)
+    assert "Accept-Language: de" in shown[0]
+    assert "Accept-Language: de" in shown[1]
 
 
 def test_what_is_sealed_opens_with_this_key_or_the_one_before_it_only(settings):

@@ -12,6 +12,7 @@ from django.utils.text import capfirst
 from allocation.wording import Measure
 from crawling.fetching_form import TABLES, FetchingForm, fetching_answers
 from crawling.models import CrawlJob
+from crawling.ordering_form import OrderingForm, ordering_answers
 from crawling.reading_form import ReadingForm, reading_answers
 from crawling.rules.claims import preset_claims
 from crawling.rules.orders import MAX_SEEDS
@@ -36,6 +37,8 @@ SCOPES = (
 ORDERS = (
     (Order.BREADTH_FIRST, "Breadth first: near the start before far from it"),
     (Order.DEPTH_FIRST, "Depth first: the links of the page just read before all others"),
+    (Order.BEST_FIRST, "Best first: the most linked and most important before the others, by weights"),
+    (Order.OPIC, "OPIC: pages collect credit from those that link to them, and traps run dry"),
 )
 
 
@@ -48,7 +51,7 @@ def _number(label: str, help_text: str, *, initial: str = "", mode: str = "numer
     return forms.CharField(label=label, help_text=help_text, initial=initial, required=False, max_length=40, widget=widget)
 
 
-class CrawlForm(ReadingForm, FetchingForm):
+class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
@@ -128,7 +131,7 @@ class CrawlForm(ReadingForm, FetchingForm):
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
         fields |= {name: _scaled(answers[mine], by) for name, mine, by in _SCALES if answers.get(mine)}
-        fields |= self.reading() | self.fetching()
+        fields |= self.reading() | self.fetching() | self.ordering()
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
         return fields
@@ -183,6 +186,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
         **answers,
         **reading_answers(crawl),
         **fetching_answers(crawl),
+        **ordering_answers(crawl),
         "name": free_name(crawl.name),
         "seeds": "\n".join(crawl.seeds),
         "scope": crawl.scope,
@@ -192,7 +196,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _form_field(key: str) -> str:
-    if (table := key.partition(".")[0]) in ("extract", *TABLES):
+    if (table := key.partition(".")[0]) in ("extract", "importance", *TABLES):
         return table
     return f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
 

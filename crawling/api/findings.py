@@ -112,5 +112,7 @@ def _page(page: Page) -> PageOut:
         unchanged_since=page.unchanged_since,
         via=page.url.via,
         rank=page.url.rank,
+        backlinks=page.url.backlinks,
+        credit=page.url.credit,
         attempts=page.url.attempts,
     )

@@ -82,8 +82,8 @@ class RunOut(Schema):
 class PageOut(Schema):
     """An answered fetch. `fingerprint` is that of the content: pages that share it are copies of each other.
 
-    These are the fields that SEEDS B6 asks for: number, layer and weight stand as id, depth and rank; the hit count as attempts;
-    the reference as via; the time to live as expires_at.
+    These are the fields that SEEDS B6 asks for: number, layer and weight stand as id, depth and rank (with backlinks or credit, by the
+    order of visits); the hit count as attempts; the reference as via; the time to live as expires_at.
     """
 
     id: int
@@ -115,6 +115,8 @@ class PageOut(Schema):
     unchanged_since: int | None = Field(description="id of an earlier run's page: the server says (304) that it is still as it was then")
     via: int | None = Field(description="id of the page on which it was found")
     rank: float
+    backlinks: int | None = Field(description="best-first: pages that were seen to link to it before it was fetched")
+    credit: float | None = Field(description="OPIC: what it held when it was fetched")
     attempts: int
 
 

@@ -54,9 +54,11 @@ def states_of(run_id: int) -> Mapping[int, TrapState]:
     return {key: TrapState(state) for key, state in rows}
 
 
-def catch(cursor: CursorWrapper, run: Run, trapped: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
+def catch(
+    cursor: CursorWrapper, run: Run, trapped: Sequence[Candidate], *, numbers: Sequence[int], gains: dict[str, float] | None = None
+) -> int:
     """Take up URLs of suspicious patterns without queueing them; returns how many were new. The caller holds the run's lock."""
-    caught = sow(run, trapped, numbers=numbers, state=UrlState.QUARANTINED)
+    caught = sow(run, trapped, numbers=numbers, state=UrlState.QUARANTINED, gains=gains)
     patterns = {candidate.trap.key: candidate.trap for candidate in trapped if candidate.trap}
     keys = sorted(patterns)
     cursor.execute(ADD_PATTERNS, [run.pk, keys, [patterns[key].text for key in keys], [patterns[key].rule or "yield" for key in keys]])

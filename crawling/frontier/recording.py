@@ -19,6 +19,7 @@ from crawling.frontier.parcels import Parcel
 from crawling.frontier.quarantine import catch
 from crawling.frontier.sowing import Candidate, sow
 from crawling.frontier.watching import Watch, watch_yields
+from crawling.frontier.weighing import gains_of, refund
 from crawling.models import ExtractedRow, Page, Shift, UrlState
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.traps import Pattern
@@ -33,7 +34,7 @@ SET state = done.state, status = done.status, error = done.error,
 FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[], %(retries)s::float8[])
      AS done(id, state, status, error, retry)
 WHERE u.id = done.id AND u.state = 'p' AND u.shift_id = %(shift)s
-RETURNING u.id, u.queue_id, u.url
+RETURNING u.id, u.queue_id, u.url, u.rank
 """
 
 COUNT_REQUEUED = """
@@ -130,6 +131,7 @@ class Settled(NamedTuple):
 
     queue_id: int
     url: str
+    rank: float
 
 
 def record(
@@ -162,8 +164,11 @@ def record(
         Page.objects.bulk_create(pages)
         _keep_extracted(run.pk, kept)
         links = [link for outcome in kept for link in outcome.links]
-        discovered = sow(run, [link for link in links if not link.trap], numbers=numbers)
-        caught = catch(cursor, run, trapped, numbers=numbers) if (trapped := [link for link in links if link.trap]) else 0
+        gains = gains_of(cursor, run, kept, {url: row.rank for url, row in settled.items()})
+        discovered = sow(run, [link for link in links if not link.trap], numbers=numbers, gains=gains)
+        trapped = [link for link in links if link.trap]
+        caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
+        refund(run, gains)
         held = watch_yields(cursor, run, kept, originals, memory.watch)
         failed = count_outcomes(
             cursor,

@@ -11,23 +11,23 @@ CAPACITY = 200_000
 
 
 class Seen:
-    """The URLs a shift has handed to the frontier, the latest CAPACITY of them; shared by its toes."""
+    """The URLs a shift has handed to the frontier with the least depth of each, the latest CAPACITY of them; shared by its toes."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self._lock = threading.Lock()
-        self._urls: dict[str, None] = {}
+        self._depths: dict[str, int] = {}
 
-    def unseen(self, addresses: Iterable[Address]) -> list[Address]:
-        """Return those not told of before, and remember them; one told of again counts as fresh."""
+    def unseen(self, addresses: Iterable[Address], depth: int) -> list[Address]:
+        """Return those not told of before at this depth or a lesser one, and remember them; one told of again counts as fresh."""
         new = []
         with self._lock:
             for address in addresses:
-                if address.url not in self._urls:
+                known = self._depths.pop(address.url, None)  # put back at the end: popular URLs stay
+                if known is None or depth < known:
                     new.append(address)
-                else:
-                    del self._urls[address.url]  # put back at the end: popular URLs stay
-                self._urls[address.url] = None
-            while len(self._urls) > self._capacity:
-                del self._urls[next(iter(self._urls))]
+                    known = depth
+                self._depths[address.url] = known
+            while len(self._depths) > self._capacity:
+                del self._depths[next(iter(self._depths))]
         return new

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.meeting import Meeting, meet
+from crawling.frontier.weighing import ranking_of
 from crawling.models import Run, UrlState
 from crawling.rules.addresses import Address, fingerprint, signed
 from crawling.rules.placing import place
-from crawling.rules.ranking import Order, rank_of
+from crawling.rules.ranking import Order, Ranking
 from crawling.rules.traps import Pattern
 
 ADD_HOSTS = "INSERT INTO crawling_host (name) SELECT unnest(%s::text[]) ON CONFLICT (name) DO NOTHING"
@@ -30,11 +33,11 @@ SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.h
 
 #: ids follow the order of the arrays, and the order of ids is the order of visits among equals
 ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, state)
-SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, %(state)s
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, state)
+SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, new.backlinks, %(state)s
 FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[],
-            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, place)
+            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[])
+     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, place)
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
@@ -45,14 +48,14 @@ UPDATE crawling_hostqueue q SET queued = q.queued + added.n, due_at = least(q.du
 FROM unnest(%s::bigint[], %s::int[]) AS added(id, n) WHERE q.id = added.id
 """
 
-FIND_SEEN = "SELECT fingerprint, url FROM crawling_url WHERE run_id = %s AND fingerprint = ANY(%s)"
+FIND_SEEN = "SELECT fingerprint, url, depth, state FROM crawling_url WHERE run_id = %s AND fingerprint = ANY(%s)"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
 
-    trap: the suspicious pattern that it is quarantined for.
+    trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is no directory above it.
     """
 
     address: Address
@@ -61,28 +64,43 @@ class Candidate:
     redirects: int = 0
     pattern: int | None = None
     trap: Pattern | None = None
+    is_link: bool = True
 
 
-def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int], state: UrlState = UrlState.QUEUED) -> int:
+def sow(
+    run: Run,
+    candidates: Sequence[Candidate],
+    *,
+    numbers: Sequence[int],
+    state: UrlState = UrlState.QUEUED,
+    gains: dict[str, float] | None = None,
+) -> int:
     """Queue what this run has not seen, or keep it in another state; returns how many that were. The caller holds the run's lock.
 
-    `numbers` are those of the run's processes, on which hosts are placed.
+    `numbers` are those of the run's processes, on which hosts are placed. `gains` are what the links give, by URL
+    (`crawling.frontier.weighing`); afterwards it holds what reached nobody.
     """
     if not candidates:
         return 0
     with connection.cursor() as cursor:
         queues = _queues(cursor, run.pk, {candidate.address.host_key for candidate in candidates}, numbers)
-        added: Counter[int] = Counter()
-        once: dict[str, Candidate] = {}
-        for candidate in candidates:
-            once.setdefault(candidate.address.url, candidate)
-        left = [(fingerprint(url), candidate) for url, candidate in once.items()]
-        order = Order(run.crawl.visit_order)
+        sower = _Sower(cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains)
+        left = [(fingerprint(url), candidate) for url, candidate in _once(candidates).items()]
         while left:
-            left = _add(cursor, run.pk, order, left, queues, added, state)
+            left = sower.add(left)
+        meet(cursor, run.pk, sower.ranking, sower.met, sower.gains)
         if state == UrlState.QUEUED:
-            cursor.execute(COUNT_ADDED, [list(added), list(added.values())])
-    return added.total()
+            cursor.execute(COUNT_ADDED, [list(sower.added), list(sower.added.values())])
+    return sower.added.total()
+
+
+def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
+    """Each URL once, in the place where it was found first, by the shortest way to it."""
+    once: dict[str, Candidate] = {}
+    for candidate in candidates:
+        if candidate.depth < once.setdefault(candidate.address.url, candidate).depth:
+            once[candidate.address.url] = candidate
+    return once
 
 
 def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequence[int]) -> dict[str, int]:
@@ -98,47 +116,67 @@ def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequen
     return found
 
 
-def _add(
-    cursor: CursorWrapper,
-    run_id: int,
-    order: Order,
-    candidates: list[tuple[int, Candidate]],
-    queues: dict[str, int],
-    added: Counter[int],
-    state: UrlState,
-) -> list[tuple[int, Candidate]]:
-    """Insert those whose fingerprint is free, count them by queue, and return those that must try the next fingerprint.
+@dataclass
+class _Sower:
+    """One call of `sow`. added: new URLs by queue; met: those that were known."""
 
-    Of two with one fingerprint only the first is inserted; the other then meets it like one of long ago. So every URL walks
-    the same way from its own fingerprint to the first free one, and finds itself on that way if it has been here before.
-    """
-    new: dict[int, Candidate] = {}
-    for mark, candidate in candidates:
-        new.setdefault(mark, candidate)
-    rows = new.values()
-    cursor.execute(
-        ADD_URLS,
-        {
-            "run": run_id,
-            "queues": [queues[row.address.host_key] for row in rows],
+    cursor: CursorWrapper
+    run_id: int
+    ranking: Ranking
+    queues: dict[str, int]
+    state: UrlState
+    gains: dict[str, float]
+    added: Counter[int] = field(default_factory=Counter)
+    met: list[Meeting] = field(default_factory=list)
+
+    def add(self, candidates: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
+        """Insert those whose fingerprint is free, count them by queue, and return those that must try the next fingerprint.
+
+        Of two with one fingerprint only the first is inserted; the other then meets it like one of long ago. So every URL walks
+        the same way from its own fingerprint to the first free one, and finds itself on that way if it has been here before.
+        """
+        new: dict[int, Candidate] = {}
+        for mark, candidate in candidates:
+            new.setdefault(mark, candidate)
+        inserted = self._insert(new)
+        refused = [(mark, candidate) for mark, candidate in candidates if mark not in inserted or new[mark] is not candidate]
+        if not refused:
+            return []
+        self.cursor.execute(FIND_SEEN, [self.run_id, [mark for mark, _ in refused]])
+        rows = {mark: rest for mark, *rest in self.cursor.fetchall()}
+        left = []
+        for mark, candidate in refused:
+            url, depth, state = rows[mark]
+            if url == candidate.address.url:
+                self.met.append(Meeting(mark, candidate, depth, state))
+            else:
+                left.append((_next(mark), candidate))
+        return left
+
+    def _insert(self, new: dict[int, Candidate]) -> set[int]:
+        """Insert those whose fingerprints are free, and return these."""
+        rows = new.values()
+        gained = [self.gains.get(row.address.url, self.ranking.endowment if row.via is None else 0.0) for row in rows]
+        counts_backlinks = self.ranking.order is Order.BEST_FIRST
+        values: dict[str, Any] = {
+            "run": self.run_id,
+            "queues": [self.queues[row.address.host_key] for row in rows],
             "fingerprints": list(new),
             "urls": [row.address.url for row in rows],
             "depths": [row.depth for row in rows],
-            "ranks": [rank_of(order, row.depth) for row in rows],
+            "ranks": [self.ranking.rank(row.address.url, row.depth, gain) for row, gain in zip(rows, gained, strict=True)],
             "vias": [row.via for row in rows],
             "redirects": [row.redirects for row in rows],
             "patterns": [row.trap.key if row.trap else row.pattern for row in rows],
-            "state": state.value,
-        },
-    )
-    inserted = {mark: queue for queue, mark in cursor.fetchall()}
-    added.update(inserted.values())
-    refused = [(mark, candidate) for mark, candidate in candidates if mark not in inserted or new[mark] is not candidate]
-    if not refused:
-        return []
-    cursor.execute(FIND_SEEN, [run_id, [mark for mark, _ in refused]])
-    urls: dict[int, str] = dict(cursor.fetchall())
-    return [(_next(mark), candidate) for mark, candidate in refused if urls[mark] != candidate.address.url]
+            "backlinks": [int(gain) if counts_backlinks else None for gain in gained],
+            "state": self.state.value,
+        }
+        self.cursor.execute(ADD_URLS, values)
+        inserted = {mark: queue for queue, mark in self.cursor.fetchall()}
+        self.added.update(inserted.values())
+        for mark in inserted:
+            self.gains.pop(new[mark].address.url, None)
+        return set(inserted)
 
 
 def _next(mark: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 from django.db import connection
 from django.db.models import Exists, OuterRef
@@ -11,13 +12,16 @@ from allocation.errors import AllocationError
 from allocation.models import Process, ProcessState
 from allocation.services import set_capacity
 from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.reranking import rank_some
 from crawling.keeper.messages import live_workers
-from crawling.models import Run, RunProcess, RunState, Shift
+from crawling.models import Reranking, Run, RunProcess, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.services.bank import SOON_SECONDS, UNREGISTERED, ask_for_shift, default_pool, enroll, leave_bank
 from crawling.services.shifts import settle_run
 
 logger = logging.getLogger(__name__)
+
+RANK_SECONDS = 0.5
 
 #: processes of runs at work that have something due, no shift, and nothing asked of the bank
 DUE = f"""
@@ -53,6 +57,14 @@ def settle_what_was_left() -> None:
     staying = Process.objects.filter(run_process__run=OuterRef("pk"), state=ProcessState.ACTIVE)
     for run in Run.objects.filter(Exists(staying), state__in=ENDED_STATES):
         leave_bank(run)
+
+
+def rank_anew() -> None:
+    """Go on ranking the waiting URLs of runs whose weights were edited; for half a second, since other duties wait meanwhile."""
+    until = time.monotonic() + RANK_SECONDS
+    for run_id in Reranking.objects.order_by("run").values_list("run", flat=True):
+        while time.monotonic() < until and rank_some(run_id):
+            pass
 
 
 def count_workers() -> None:

@@ -3,7 +3,7 @@
 from crawling.models.access import AllowedDirectory, AllowedNetwork, Identity, TrustedProxy
 from crawling.models.archive import ArchiveFile
 from crawling.models.extracted import ExtractedRow
-from crawling.models.frontier import CookieJar, Host, HostQueue, RobotsFile, Url, UrlState
+from crawling.models.frontier import CookieJar, Host, HostQueue, LambdaRow, Reranking, RobotsFile, Url, UrlState
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
@@ -20,9 +20,11 @@ __all__ = [
     "Host",
     "HostQueue",
     "Identity",
+    "LambdaRow",
     "Level",
     "LogLine",
     "Page",
+    "Reranking",
     "RobotsFile",
     "Run",
     "RunCount",

@@ -100,6 +100,8 @@ class Url(models.Model):
     depth = models.SmallIntegerField()
     rank = models.FloatField(help_text="lowest first; among equals, first found first")
     via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
+    backlinks = models.IntegerField(null=True, help_text="pages that were seen to link to it before it was fetched; best-first counts them")
+    credit = models.FloatField(null=True, help_text="what it held when it was fetched; OPIC's measure of its importance")
     pattern = models.BigIntegerField(null=True, help_text="key of the pattern it shares with URLs that differ by numbers and ids only")
     redirects = models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found")
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
@@ -123,3 +125,24 @@ class Url(models.Model):
 
     def __str__(self) -> str:
         return self.url
+
+
+class LambdaRow(models.Model):
+    """The Lambda page of a run whose order is OPIC: `crawling.rules.opic.LambdaPage` between two batches."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="lambda_page")
+    credit = models.FloatField(default=0)
+    level = models.FloatField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.credit:g}"
+
+
+class Reranking(models.Model):
+    """A run whose waiting URLs are being ranked anew, because its weights were edited; gone when all are."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="reranking")
+    fingerprint = models.BigIntegerField(help_text="those of lower ones are ranked anew already")
+
+    def __str__(self) -> str:
+        return f"{self.run_id} from {self.fingerprint}"

@@ -31,6 +31,7 @@ class CrawlJob(models.Model):
     fetching = models.JSONField(
         default=dict, blank=True, help_text="the fields of `crawling.rules.sections.fetching`, secrets masked; `sealed` has them"
     )
+    ordering = models.JSONField(default=dict, blank=True, help_text="weights and whether paths are ascended")
     claim = models.JSONField(help_text="Max: units by resource class")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from crawling.frontier.sowing import Candidate
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, may_lead, read_address, signed
+from crawling.rules.ascending import directories_above
 from crawling.rules.freshness import fresh_until, read_date
 from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
@@ -53,7 +55,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     maps = Links(address.url)
     for sitemap in sitemaps:
         maps.add(sitemap)
-    links = _links(claimed, [*document.links, *maps.found], target, kit)
+    links = _links(claimed, address, [*document.links, *maps.found], target, kit)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
     return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, parcel=parcel)
 
@@ -80,12 +82,18 @@ def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
     return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, kit.reading))
 
 
-def _links(claimed: ClaimedUrl, written: Sequence[Address], target: Address | None, kit: Kit) -> list[Candidate]:
-    """A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
+def _links(claimed: ClaimedUrl, address: Address, written: Sequence[Address], target: Address | None, kit: Kit) -> list[Candidate]:
+    """Where the page leads, as far as the frontier should hear of it.
+
+    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
     depth = claimed.depth + 1
     scheme = claimed.url.partition(":")[0]
     found = [link for link in written if may_lead(scheme, link.scheme) and kit.scope.admits(link, depth)]
-    links = [candidate for link in kit.seen.unseen(found) if (candidate := _candidate(link, depth, claimed, kit))]
+    found = found if kit.counts_links else kit.seen.unseen(found, depth)
+    links = [candidate for link in found if (candidate := _candidate(link, depth, claimed, kit))]
+    if kit.ascends:
+        above = kit.seen.unseen((link for link in directories_above(address) if kit.scope.admits(link, depth)), depth)
+        links += [replace(candidate, is_link=False) for link in above if (candidate := _candidate(link, depth, claimed, kit))]
     if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
         links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1))
     return links

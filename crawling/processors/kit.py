@@ -36,12 +36,13 @@ WRAPPING_BYTES = 1024 * 1024
 
 @dataclass
 class Kit:
-    """Set once by the shift, but for `scope` and `delay_seconds`, which it renews while toes work.
+    """Set once by the shift, but for `scope`, `delay_seconds` and `ascends`, which it renews while toes work.
 
     archives: documents' exchanges are kept. fetching: how to ask, with its secrets; those headers go to `seed_hosts` only.
     answer_seconds: the longest for one document, where the order's own is not to count. sessions: of hosts, by host key.
     login_failed: is told why the crawl could not log in.
     keep_cookies(host_id, jar): hands changed cookies to the shift, which stores them.
+    counts_links: the frontier wants to hear of every link, even to what it knows. ascends: and of the directories above a URL.
     keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
     """
 
@@ -63,6 +64,8 @@ class Kit:
     sessions: dict[str, HostSession] = field(default_factory=dict)
     login_failed: Callable[[str], None] = lambda sentence: None
     keep_cookies: Callable[[int, list[dict[str, Any]]], None] = lambda host_id, jar: None
+    counts_links: bool = False
+    ascends: bool = False
     traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)

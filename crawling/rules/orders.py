@@ -13,6 +13,7 @@ from crawling.rules.fields import NUMBER, ONE_LINE, Bytes, Count, Text
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
@@ -31,7 +32,7 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
-class CrawlOrder(FetchingPart):
+class CrawlOrder(FetchingPart, OrderingPart):
     """A checked order. `None` as a limit means no limit.
 
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
@@ -118,7 +119,7 @@ SENTENCES = {
     "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "must be one line without control characters",
     "list_type": "must be a list",
-    "dict_type": "must be a table of class and units, or of name and selector",
+    "dict_type": "must be a table of class and units, of name and selector, or of expression and weight",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "enum": "must be {expected}",

@@ -12,6 +12,7 @@ from crawling.models import CrawlJob, Page, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
+from crawling.rules.sections.ordering import OrderingPart
 from crawling.run_page.bank import Dealings, dealings_of
 from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
 from crawling.run_page.log import LogWindow, log_of
@@ -78,6 +79,14 @@ class CrawlPage:
         return self.crawl.visit_order.replace("_", " ")
 
     @property
+    def ordering(self) -> OrderingPart:
+        return OrderingPart.model_validate(self.crawl.ordering)
+
+    @property
+    def is_weighed(self) -> bool:
+        return self.crawl.visit_order == Order.BEST_FIRST
+
+    @property
     def commands(self) -> list[str]:
         """What would do the same on the command line."""
         known = [verb for verb in self.verbs if verb != "start"]
@@ -107,9 +116,14 @@ class CrawlPage:
             )
             if is_set
         ]
+        given += self._ordering_options()
         given += [f"--extract {shlex.quote(f'{name}={selector}')}" for name, selector in crawl.extract.items()]
         seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
+
+    def _ordering_options(self) -> list[str]:
+        given = [f"--importance {shlex.quote(f'{text}={weight:g}')}" for text, weight in self.ordering.importance.items()]
+        return [*given, *(["--path-ascending"] if self.ordering.path_ascending else [])]
 
 
 def empty_page(crawl: CrawlJob) -> CrawlPage:

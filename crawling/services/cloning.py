@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 
 from crawling.fetching import fetching_of, shown
 from crawling.models import CrawlJob
+from crawling.rules.sections.ordering import OrderingPart
 from crawling.services.creating import create_crawl
 
 LONGEST_NAME = 100
@@ -33,6 +34,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "requisites": crawl.requisites,
         "extract": dict(crawl.extract),
         **shown(crawl),
+        **OrderingPart.model_validate(crawl.ordering).model_dump(),
         "claim": dict(crawl.claim),
     }
 

@@ -10,16 +10,22 @@ from django.db import IntegrityError, transaction
 
 from crawling.audit import note
 from crawling.errors import BadOrder
+from crawling.frontier.locking import locked_run
+from crawling.frontier.reranking import begin_reranking, rank_some
 from crawling.logbook import write
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Reranking
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.orders import read_order
+from crawling.rules.ranking import Order
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.sections.ordering import OrderingPart
 from crawling.services.cloning import order_of
 from crawling.services.creating import is_taken, name_is_taken
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
-EDITABLE = ("name", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds")
+EDITABLE = ("name", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", *OrderingPart.model_fields)
+#: what waits in a best-first crawl is ranked anew by these
+WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 
 def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> CrawlJob:
@@ -33,23 +39,33 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
     if errors or not order:
         raise BadOrder(errors)
     try:
-        return _edit(crawl.pk, {name: getattr(order, name) for name in EDITABLE if name in fields}, by)
+        edited = _edit(crawl.pk, {name: getattr(order, name) for name in EDITABLE if name in fields}, by)
     except IntegrityError as error:
         raise BadOrder(name_is_taken(order.name)) from error
+    for place in Reranking.objects.filter(run__crawl=edited):
+        rank_some(place.run_id)  # a small frontier is ranked at once; the keeper goes on with a large one
+    return edited
 
 
 @transaction.atomic
 def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None) -> CrawlJob:
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl_id)
-    changes = {name: (getattr(crawl, name), value) for name, value in values.items() if getattr(crawl, name) != value}
+    before = order_of(crawl)
+    changes = {name: (before[name], value) for name, value in values.items() if before[name] != value}
     if not changes:
         return crawl
     for name, value in values.items():
-        setattr(crawl, name, value)
-    crawl.save(update_fields=list(values))
+        if name in OrderingPart.model_fields:
+            crawl.ordering = {**crawl.ordering, name: value}
+        else:
+            setattr(crawl, name, value)
+    crawl.save()
     note(by, crawl, "edited", changes)
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
+        if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
+            with locked_run(latest.pk):  # to this transaction's end: whoever queues URLs after it reads the new weights
+                begin_reranking(latest.pk)
         told = "; ".join(f"{name} from {_word(old)} to {_word(new)}" for name, (old, new) in changes.items())
         write(latest.pk, f"Edited by {by or 'the command line'}: {told}.")
     return crawl

@@ -26,6 +26,7 @@ from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address
+from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach, Scope
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.trapgate import TrapGate
@@ -151,6 +152,7 @@ class ShiftWork:
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
         self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
+        self._kit.ascends = run.crawl.ordering.get("path_ascending", False)
         age = now - self._began_at
         if self._login_trouble:
             pause_by_itself(run.pk, f"Paused because the site does not let us in. {self._login_trouble}. Resume the crawl to try again.")
@@ -213,6 +215,8 @@ def make_kit(shift: Shift, held: Mapping[str, int], fetching: FetchingPart, keep
         proxy=proxy_of(fetching.proxy),
         directories=allowed_directories(),
         seed_hosts=frozenset(read_address(seed).host_key for seed in run.crawl.seeds),
+        counts_links=Order(run.crawl.visit_order).counts_links,
+        ascends=run.crawl.ordering.get("path_ascending", False),
         reading=Reading(run.crawl.obey_nofollow, run.crawl.requisites, run.crawl.extract),
         traps=TrapGate(timezone.now().year, states_of(run.pk)),
     )

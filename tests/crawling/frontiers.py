@@ -24,9 +24,16 @@ numbers = itertools.count()
 class Frontier:
     """One run, its process 0 and that process's shift. URLs are written as `a.test/x`."""
 
-    def __init__(self, *, max_pages=None, delay_seconds=0.0, processes=1):
+    def __init__(self, *, max_pages=None, delay_seconds=0.0, processes=1, order="breadth_first", **ordering):
         crawl = CrawlJob.objects.create(
-            name=f"crawl {next(numbers)}", seeds=[], max_pages=max_pages, delay_seconds=delay_seconds, batch_size=100, claim={}
+            name=f"crawl {next(numbers)}",
+            seeds=["http://a.test/"],
+            max_pages=max_pages,
+            delay_seconds=delay_seconds,
+            batch_size=100,
+            claim={},
+            visit_order=order,
+            ordering=ordering,
         )
         self.run = Run.objects.create(crawl=crawl, number=1, state="running")
         self.numbers = range(processes)

@@ -236,6 +236,23 @@ def test_a_clone_is_filled_in_like_its_original_under_a_free_name(send, operator
         assert getattr(clone, field) == getattr(original, field)
 
 
+def test_weights_are_asked_for_kept_and_shown(send, operator):
+    wrong = send(order="best_first", importance="/manual/ = much\n( = 1")
+    assert "Must be a number" in complaint(wrong, "importance")
+
+    send(order="best_first", links_weight="0.5", importance="/manual/ = 10\n\\?page=\\d = -2.5", path_ascending="on")
+
+    crawl = CrawlJob.objects.get()
+    weights = {"/manual/": 10, r"\?page=\d": -2.5}
+    assert crawl.ordering == {"links_weight": 0.5, "url_weight": 1, "importance": weights, "path_ascending": True}
+    settings = soup(operator.get(reverse("crawling:crawl", args=[crawl.pk]))).select_one("dl.settings").get_text(" ", strip=True)
+    assert "links 0.5, address 1" in settings
+    assert r"\?page=\d = -2.5" in settings
+    again = soup(operator.get(reverse(NEW), {"clone": crawl.pk}))
+    assert again.find("textarea", {"name": "importance"}).get_text().strip().splitlines() == ["/manual/ = 10", r"\?page=\d = -2.5"]
+    assert again.find("input", {"name": "path_ascending"}).has_attr("checked")
+
+
 @pytest.mark.parametrize("nonsense", ["0", "x", "9" * 40, "-1"])
 def test_a_clone_of_nothing_is_not_found(operator, nonsense):
     assert operator.get(reverse(NEW), {"clone": nonsense}).status_code == 404

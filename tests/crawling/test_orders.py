@@ -13,6 +13,7 @@ from crawling.services.creating import create_crawl
 
 GOOD = {"name": "a crawl", "seeds": ["http://a.test/"]}
 FIELDS = (
+    "links_weight, url_weight, importance, path_ascending, "
     "headers, cookies, credentials, proxy, connect_seconds, first_byte_seconds, read_seconds, document_seconds, posts, login_url, "
     "login_fields, name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, "
     "archive, obey_nofollow, requisites, extract, claim"
@@ -58,7 +59,7 @@ MISTAKES = [
     ("seeds", ["{0}", "{url}"], "'{0}' is not a URL.*'{url}' is not"),
     ("seeds", ["x"] * 5, "and 2 more"),
     ("seeds.1", ["http://a.test/", None], "must be text"),
-    ("order", "random", "must be 'breadth_first' or 'depth_first'"),
+    ("order", "random", "must be 'breadth_first', 'depth_first', 'best_first' or 'opic'"),
     ("max_pages", 0, "must be 1 or more"),
     ("max_pages", -5, "must be 1 or more"),
     ("max_pages", "many", "whole number"),

@@ -15,7 +15,7 @@ def test_what_was_never_told_is_never_called_seen(batches, capacity):
     seen, told = Seen(capacity), set()
 
     for batch in batches:
-        unseen = seen.unseen(batch)
+        unseen = seen.unseen(batch, 1)
         assert set(batch) - told <= set(unseen) <= set(batch)
         told |= set(batch)
 
@@ -24,7 +24,7 @@ def test_what_was_never_told_is_never_called_seen(batches, capacity):
 def test_with_room_for_all_each_url_is_unseen_once_and_in_order(batches):
     seen = Seen()
 
-    unseen = [address for batch in batches for address in seen.unseen(batch)]
+    unseen = [address for batch in batches for address in seen.unseen(batch, 1)]
 
     assert unseen == list(dict.fromkeys(address for batch in batches for address in batch))
 
@@ -32,18 +32,24 @@ def test_with_room_for_all_each_url_is_unseen_once_and_in_order(batches):
 def test_the_one_longest_unheard_of_is_forgotten_first():
     seen = Seen(capacity=2)
     a, b, c = ADDRESSES[:3]
-    seen.unseen([a, b])
-    seen.unseen([a])
-    seen.unseen([c])
+    seen.unseen([a, b], 1)
+    seen.unseen([a], 1)
+    seen.unseen([c], 1)
 
-    assert seen.unseen([a]) == []
-    assert seen.unseen([b]) == [b]
+    assert seen.unseen([a], 1) == []
+    assert seen.unseen([b], 1) == [b]
 
 
 def test_it_remembers_no_more_than_it_has_room_for():
     seen = Seen(capacity=3)
 
-    seen.unseen(ADDRESSES)
+    seen.unseen(ADDRESSES, 1)
 
-    assert seen.unseen(ADDRESSES[-3:]) == []
-    assert len(seen._urls) == 3
+    assert seen.unseen(ADDRESSES[-3:], 1) == []
+    assert len(seen._depths) == 3
+
+
+def test_a_shorter_way_to_a_url_is_news_and_a_longer_one_is_not():
+    seen, url = Seen(), ADDRESSES[:1]
+
+    assert [bool(seen.unseen(url, depth)) for depth in (3, 3, 4, 2, 3, 2)] == [True, False, False, True, False, False]

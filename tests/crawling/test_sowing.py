@@ -5,9 +5,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawling.frontier import sowing
+from crawling.frontier.locking import locked_run
+from crawling.frontier.sowing import sow
 from crawling.models import Host, HostQueue, Url
 from crawling.rules.placing import place
-from tests.crawling.frontiers import Frontier
+from tests.crawling.frontiers import Frontier, candidates
 
 
 @pytest.fixture
@@ -37,11 +39,27 @@ def test_the_order_of_ids_is_the_order_of_links(frontier):
     assert frontier.urls() == links
 
 
-def test_the_first_of_two_equal_links_counts_with_its_page_and_depth(frontier):
-    frontier.sow("a.test/1", depth=3, via=7)
-    frontier.sow("a.test/1", depth=1, via=8)
+def test_the_first_of_the_shortest_ways_to_a_url_counts_with_its_page(frontier):
+    for depth, via in ((3, 7), (3, 8), (1, 9), (1, 10), (2, 11)):
+        frontier.sow("a.test/1", depth=depth, via=via)
 
-    assert list(Url.objects.values_list("depth", "rank", "via", "state")) == [(3, 3.0, 7, "q")]
+    assert list(Url.objects.values_list("depth", "rank", "via", "state")) == [(1, 1.0, 9, "q")]
+
+
+def test_a_url_that_is_tried_keeps_the_depth_that_it_is_tried_at(frontier):
+    frontier.sow("a.test/1", depth=3, via=7)
+    frontier.claim()
+
+    frontier.sow("a.test/1", depth=1, via=9)
+
+    assert list(Url.objects.values_list("depth", "via")) == [(3, 7)]
+
+
+def test_of_one_batch_the_shortest_way_counts_too(frontier):
+    with locked_run(frontier.run.pk) as run:
+        sow(run, [*candidates("a.test/1", "a.test/2", depth=4, via=7), *candidates("a.test/1", depth=2, via=8)], numbers=[0])
+
+    assert list(Url.objects.order_by("pk").values_list("url", "depth", "via")) == [("http://a.test/1", 2, 8), ("http://a.test/2", 4, 7)]
 
 
 def test_two_runs_have_their_own_urls_and_queues_and_share_the_hosts(frontier):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 #: SEEDS B3: A -> B C D E F; E -> H; F -> G; H -> I
 EDGES = {"A": "BCDEF", "B": "", "C": "", "D": "", "E": "H", "F": "G", "G": "", "H": "I", "I": ""}
 
@@ -25,3 +27,49 @@ def test_depth_first_follows_each_link_to_its_end_before_the_next(make_site, cra
     crawl_to_the_end(f"{site.url}/A", order="depth_first", batch_size=1, claim={"fetch_slots": 1})
 
     assert "".join(path.removeprefix("/") for path in site.paths) == "ABCDEHIFG"
+
+
+#: SEEDS B4's importance of each page: D>B>C>A>E>F>I>G>H
+IMPORTANCE = {f"/{page}$": 9 - place for place, page in enumerate("DBCAEFIGH")}
+
+
+def test_best_first_visits_the_books_graph_in_the_books_order(make_site, crawl_to_the_end):
+    site = make_site(web_of(EDGES))
+
+    crawl_to_the_end(f"{site.url}/A", order="best_first", importance=IMPORTANCE, batch_size=1, claim={"fetch_slots": 1})
+
+    assert "".join(path.removeprefix("/") for path in site.paths) == "ADBCEFGHI"
+
+
+class TrapSite(dict):
+    """Twenty pages that link to each other, and a trap: whatever is asked for in it is there, and leads to ten more."""
+
+    def __init__(self):
+        pages = {f"/real/{number}": [f"/real/{(number * 3 + step) % 20}" for step in range(1, 7)] for number in range(20)}
+        pages["/"] = ["/trap/x", *list(pages)[:3]]
+        super().__init__({path: linking(links) for path, links in pages.items()})
+
+    def get(self, path, default=None):
+        return linking(f"{path}{letter}" for letter in "ghijklmnop") if path.startswith("/trap/") else super().get(path, default)
+
+
+def linking(links):
+    return " ".join(f'<a href="{link}">{link}</a>' for link in links)
+
+
+@pytest.mark.parametrize(("visits", "real"), [("breadth_first", range(5, 15)), ("opic", [20])])
+def test_opic_starves_a_trap_that_breadth_first_falls_into(visits, real, make_site, crawl_to_the_end):
+    site = make_site({})
+    site.pages = TrapSite()
+
+    crawl_to_the_end(f"{site.url}/", order=visits, max_pages=24, batch_size=1, claim={"fetch_slots": 1})
+
+    assert sum(path.startswith("/real/") for path in site.paths) in real
+
+
+def test_path_ascending_also_fetches_the_directories_above_each_page(make_site, crawl_to_the_end):
+    site = make_site({"/a/b/page": "a page that nothing links from", "/a/": '<a href="/a/c/x">x</a>', "/a/c/x": "x"})
+
+    crawl_to_the_end(f"{site.url}/a/b/page", path_ascending=True)
+
+    assert sorted(site.paths) == ["/", "/a/", "/a/b/", "/a/b/page", "/a/c/", "/a/c/x"]

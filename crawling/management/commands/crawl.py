@@ -39,7 +39,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="default: the first seed's host")
         parser.add_argument("--file", type=Path, help="a JSON file with the fields of an order; options given here win")
         parser.add_argument("--scope", help="which links to follow: those to the seeds' host (default), path or domain")
-        parser.add_argument("--order", help="order of visits: breadth_first (default) or depth_first")
+        parser.add_argument("--order", help="order of visits: breadth_first (default), depth_first, best_first or opic")
         parser.add_argument("--max-pages", help="stop after so many pages")
         parser.add_argument("--max-depth", help="follow links so many steps from the seeds")
         parser.add_argument("--max-bytes", help="stop after so many bytes of documents")
@@ -56,6 +56,8 @@ class Command(BaseCommand):
             "--header", dest="headers", action="append", metavar="NAME=VALUE", help="send a header (secrets belong in --file)"
         )
         parser.add_argument("--proxy", help="fetch through socks5://host:port or http://host:port (a password belongs in --file)")
+        parser.add_argument("--importance", action="append", metavar="TEXT=WEIGHT", help="best first: what a piece of an address is worth")
+        parser.add_argument("--path-ascending", action="store_true", default=None, help="fetch the directories above each address, too")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
@@ -135,12 +137,15 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
         "requisites",
         "cookies",
         "proxy",
+        "path_ascending",
     ):
         if options[name] is not None:
             fields[name] = options[name]
     for name in ("claim", "extract", "headers"):
         if options[name]:
             fields[name] = dict(entry.partition("=")[::2] for entry in options[name])
+    if options["importance"]:
+        fields["importance"] = dict(entry.rpartition("=")[::2] for entry in options["importance"])
     fields.setdefault("seeds", [])
     fields.setdefault("name", name_for(fields["seeds"]))
     return fields

@@ -17,13 +17,15 @@ FREE_AT = "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE h.lease_until + make_
 #: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
+#: read along the index `queues_in_turn` until there are enough, however many hosts the run has
 LEASE_HOSTS = f"""
 WITH due AS (
     SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
-      AND {UNLEASED} AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %(soon)s)
-    ORDER BY 3, 2 LIMIT %(limit)s
+      AND q.due_at <= statement_timestamp() + make_interval(secs => %(soon)s)
+      AND {UNLEASED} AND {FREE_AT} <= clock_timestamp() + make_interval(secs => %(soon)s)
+    ORDER BY q.due_at, q.id LIMIT %(limit)s
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
 UPDATE crawling_host h
@@ -55,11 +57,12 @@ FROM kept WHERE u.id = kept.id
 RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects
 """
 
-#: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is
+#: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is. One that gave all
+#: has had its turn, and stands last in line
 COUNT_CLAIMED = """
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
-    due_at = CASE WHEN taken.n = taken.asked THEN q.due_at ELSE coalesce(
+    due_at = CASE WHEN taken.n = taken.asked THEN clock_timestamp() ELSE coalesce(
         (SELECT min(u.due_at) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q'),
         q.due_at) END
 FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
@@ -112,7 +115,7 @@ class ClaimedUrl:
 def lease_hosts(
     shift: Shift, *, limit: int, soon_seconds: float, delay_seconds: float, lease_seconds: float, avoid: Collection[int] = ()
 ) -> list[LeasedHost]:
-    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, the longest free first.
+    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, those first whose last turn is longest ago.
 
     Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`.
     """

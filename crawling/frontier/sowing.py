@@ -135,15 +135,14 @@ class _Sower:
         Of two with one fingerprint only the first is inserted; the other then meets it like one of long ago. So every URL walks
         the same way from its own fingerprint to the first free one, and finds itself on that way if it has been here before.
         """
+        rows = self._find([mark for mark, _ in candidates]) if self.ranking.order.counts_links else {}
         new: dict[int, Candidate] = {}
         for mark, candidate in candidates:
-            new.setdefault(mark, candidate)
+            if mark not in rows:
+                new.setdefault(mark, candidate)
         inserted = self._insert(new)
         refused = [(mark, candidate) for mark, candidate in candidates if mark not in inserted or new[mark] is not candidate]
-        if not refused:
-            return []
-        self.cursor.execute(FIND_SEEN, [self.run_id, [mark for mark, _ in refused]])
-        rows = {mark: rest for mark, *rest in self.cursor.fetchall()}
+        rows |= self._find([mark for mark, _ in refused if mark not in rows])
         left = []
         for mark, candidate in refused:
             url, depth, state = rows[mark]
@@ -153,8 +152,20 @@ class _Sower:
                 left.append((_next(mark), candidate))
         return left
 
+    def _find(self, marks: list[int]) -> dict[int, tuple[str, int, str]]:
+        """URL, depth and state of those fingerprints that are taken.
+
+        Asked before inserting where every link comes here, since most are known then; else most are new, and insertion tells.
+        """
+        if not marks:
+            return {}
+        self.cursor.execute(FIND_SEEN, [self.run_id, marks])
+        return {mark: (url, depth, state) for mark, url, depth, state in self.cursor.fetchall()}
+
     def _insert(self, new: dict[int, Candidate]) -> set[int]:
         """Insert those whose fingerprints are free, and return these."""
+        if not new:
+            return set()
         rows = new.values()
         gained = [self.gains.get(row.address.url, self.ranking.endowment if row.via is None else 0.0) for row in rows]
         counts_backlinks = self.ranking.order is Order.BEST_FIRST

@@ -43,6 +43,13 @@ class Migration(migrations.Migration):
                 ("fingerprint", models.BigIntegerField(help_text="those of lower ones are ranked anew already")),
             ],
         ),
+        migrations.RemoveIndex(model_name="hostqueue", name="queues_with_work"),
+        migrations.AddIndex(
+            model_name="hostqueue",
+            index=models.Index(
+                condition=models.Q(("queued__gt", 0)), fields=["run", "process_number", "due_at", "id"], name="queues_in_turn"
+            ),
+        ),
         migrations.AddField(
             model_name="crawljob",
             name="ordering",

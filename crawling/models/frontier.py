@@ -43,7 +43,10 @@ class RobotsFile(models.Model):
 
 
 class HostQueue(models.Model):
-    """A run's URLs on one host. `queued` counts those that wait; before `due_at` none of them may be tried."""
+    """A run's URLs on one host. `queued` counts those that wait; before `due_at` none of them may be tried.
+
+    Since when it is due is also its place in line: it is set anew whenever the queue has had its turn.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="queues")
     host = models.ForeignKey(Host, models.PROTECT, related_name="queues")
@@ -58,7 +61,7 @@ class HostQueue(models.Model):
             models.CheckConstraint(condition=Q(queued__gte=0), name="queued_is_never_negative"),
         ]
         indexes = [
-            models.Index(fields=["run", "process_number", "due_at"], condition=Q(queued__gt=0), name="queues_with_work"),
+            models.Index(fields=["run", "process_number", "due_at", "id"], condition=Q(queued__gt=0), name="queues_in_turn"),
         ]
 
     def __str__(self) -> str:

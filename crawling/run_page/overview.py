@@ -79,12 +79,14 @@ class CrawlPage:
         return self.crawl.visit_order.replace("_", " ")
 
     @property
-    def ordering(self) -> OrderingPart:
-        return OrderingPart.model_validate(self.crawl.ordering)
+    def weights(self) -> str:
+        """Of best-first; empty for the other orders, which have none."""
+        part = OrderingPart.model_validate(self.crawl.ordering)
+        return f"links {part.links_weight:g}, address {part.url_weight:g}" if self.crawl.visit_order == Order.BEST_FIRST else ""
 
     @property
-    def is_weighed(self) -> bool:
-        return self.crawl.visit_order == Order.BEST_FIRST
+    def importance(self) -> list[tuple[str, str]]:
+        return [(text, f"{weight:g}") for text, weight in self.crawl.ordering.get("importance", {}).items()]
 
     @property
     def commands(self) -> list[str]:
@@ -122,8 +124,8 @@ class CrawlPage:
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
 
     def _ordering_options(self) -> list[str]:
-        given = [f"--importance {shlex.quote(f'{text}={weight:g}')}" for text, weight in self.ordering.importance.items()]
-        return [*given, *(["--path-ascending"] if self.ordering.path_ascending else [])]
+        given = [f"--importance {shlex.quote(f'{text}={weight}')}" for text, weight in self.importance]
+        return [*given, *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else [])]
 
 
 def empty_page(crawl: CrawlJob) -> CrawlPage:

@@ -30,7 +30,7 @@ BAD = {
     "a claim no shift can work with": ({"claim": {"memory": 0}}, "claim.memory", "1 or more"),
     "two workers for one shift": ({"claim": {"worker": 2}}, "claim.worker", "must be 1"),
     "an unknown field": ({"colour": "blue"}, "colour", "not a field"),
-    "an unknown order": ({"order": "sideways"}, "order", "must be 'breadth_first' or 'depth_first'"),
+    "an unknown order": ({"order": "sideways"}, "order", "must be 'breadth_first', 'depth_first', 'best_first' or 'opic'"),
     "a truth value for a number": ({"max_pages": True}, "max_pages", "whole number"),
     "a truth value for units": ({"claim": {"memory": True}}, "claim.memory", "whole number"),
     "a number for a name": ({"name": "2"}, "name", "must not be a number"),

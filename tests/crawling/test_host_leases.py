@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection, connections
 
-from crawling.frontier.claiming import let_go, renew_hosts
+from crawling.frontier.claiming import claim_urls, let_go, renew_hosts
 from crawling.frontier.due import contested, seconds_until_due, seeds_of
 from crawling.models import Host
 from crawling.services.shifts import lose_shift
@@ -121,15 +121,17 @@ def test_a_lost_shifts_hosts_rest_for_a_delay_from_its_end_or_from_that_of_its_l
     assert rest - 1 < seconds_until_due(other.processes[0]) <= rest
 
 
-def test_the_host_that_has_been_free_longest_comes_first(frontier):
-    frontier.sow("a.test/1", "b.test/1", "c.test/1")
-    for name, seconds in [("a.test", 5), ("b.test", 20), ("c.test", 10)]:
-        with connection.cursor() as cursor:
-            values = [seconds, name]
-            cursor.execute("UPDATE crawling_host SET due_at = now() - make_interval(secs => %s) WHERE name = %s", values)
-            cursor.execute("UPDATE crawling_hostqueue SET due_at = now() - interval '1 hour'")
+def test_hosts_come_in_turns_whoever_was_served_last_comes_last(frontier):
+    frontier.sow(*(f"{host}.test/{number}" for number in range(3) for host in "abc"))
 
-    assert [names(frontier.lease(limit=1)) for _ in range(3)] == [["b.test"], ["c.test"], ["a.test"]]
+    turns = []
+    for _ in range(6):
+        (host,) = frontier.lease(limit=1)
+        claim_urls(frontier.shift, {host.queue_id: 1})
+        let_go(frontier.shift, [(host.host_id, 0.0, 0.0)])
+        turns.append(host.name)
+
+    assert turns == ["a.test", "b.test", "c.test"] * 2
 
 
 def test_hosts_to_be_avoided_and_those_of_other_processes_are_left_alone(db):

@@ -1,0 +1,1 @@
+"""What the frontier costs, link by link."""

@@ -37,7 +37,7 @@ SCOPES = (
 ORDERS = (
     (Order.BREADTH_FIRST, "Breadth first: near the start before far from it"),
     (Order.DEPTH_FIRST, "Depth first: the links of the page just read before all others"),
-    (Order.BEST_FIRST, "Best first: the most linked and most important before the others, by weights"),
+    (Order.BEST_FIRST, "Best first: what most pages link to, and what looks important"),
     (Order.OPIC, "OPIC: pages collect credit from those that link to them, and traps run dry"),
 )
 

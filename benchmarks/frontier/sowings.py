@@ -1,0 +1,79 @@
+"""A run with URLs that it has seen, and what is done with links to them and to new ones. To be imported once Django is set up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from django.db import connection, transaction
+
+from benchmarks.frontier.bloom import Bloom
+from crawling.frontier.seen import Seen
+from crawling.frontier.sowing import FIND_SEEN, Candidate, sow
+from crawling.models import CrawlJob, Run
+from crawling.rules.addresses import fingerprint, read_address
+from crawling.rules.ranking import Order
+
+Step = Callable[[], object]
+
+
+class Sowings:
+    """Steps to be measured, each on so many links. Whatever they write is rolled back by the caller."""
+
+    def __init__(self, urls: int, links: int) -> None:
+        self._crawl = CrawlJob.objects.create(name="benchmark of seen", seeds=[], delay_seconds=0, batch_size=100, claim={})
+        self._run = Run.objects.create(crawl=self._crawl, number=1)
+        self._links = links
+        known = [page("directory", number) for number in range(urls)]
+        for start in range(0, urls, links):
+            sow(self._run, known[start : start + links], numbers=[0])
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE crawling_url")
+        self._known = known[:: max(1, urls // links)][:links]
+        self._numbers = count()
+        self._seen, self._bloom = Seen(), Bloom(urls, 16)
+        self._seen.unseen((candidate.address for candidate in self._known), 1)
+        for candidate in known:
+            self._bloom.add(candidate.address.url)
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], Step]]]:
+        """Name of each step, and a function that prepares one round of it."""
+        for order in (Order.BREADTH_FIRST, Order.BEST_FIRST):
+            yield f"{order}: sow what is new", lambda order=order: self._sow(order, self._new())  # type: ignore[misc]
+            yield f"{order}: sow what was seen", lambda order=order: self._sow(order, self._known)  # type: ignore[misc]
+        yield "best_first: lift what was seen", lambda: self._sow(Order.BEST_FIRST, self._known, gain=1.0)
+        yield "look for what was seen", self._look
+        yield "the memory of a shift", lambda: lambda: self._seen.unseen((candidate.address for candidate in self._known), 1)
+        yield "a Bloom filter, seen", lambda: self._filter(self._known)
+        yield "a Bloom filter, new", lambda: self._filter(self._new())
+
+    def _new(self) -> list[Candidate]:
+        return [page("new", next(self._numbers)) for _ in range(self._links)]
+
+    def _sow(self, order: Order, candidates: list[Candidate], gain: float = 0.0) -> Step:
+        self._crawl.visit_order = order
+        gains = {candidate.address.url: gain for candidate in candidates} if gain else {}
+
+        def step() -> None:
+            with transaction.atomic():
+                sow(self._run, candidates, numbers=[0], gains=gains)
+                transaction.set_rollback(True)
+
+        return step
+
+    def _look(self) -> Step:
+        marks = [fingerprint(candidate.address.url) for candidate in self._known]
+
+        def step() -> None:
+            with connection.cursor() as cursor:
+                cursor.execute(FIND_SEEN, [self._run.pk, marks])
+                assert len(cursor.fetchall()) == len(marks)
+
+        return step
+
+    def _filter(self, candidates: list[Candidate]) -> Step:
+        return lambda: sum(candidate.address.url in self._bloom for candidate in candidates)
+
+
+def page(directory: str, number: int) -> Candidate:
+    return Candidate(read_address(f"http://a.test/{directory}/page-{number}.html"), 1, 1)

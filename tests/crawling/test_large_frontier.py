@@ -7,9 +7,11 @@ import time
 import pytest
 from django.db import connection
 
+from crawling.jobs import run_shift
 from crawling.models import Run
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
+from tests.crawling.conftest import granted_starts
 
 ADD_HOSTS = (
     "INSERT INTO crawling_host (name) SELECT format('127.0.%%s.%%s:%%s', 1 + n / 250, 1 + n %% 250, %s) FROM generate_series(1, %s) n"
@@ -45,6 +47,8 @@ def test_a_resumed_crawl_fetches_within_seconds_however_much_waits(hosts, urls, 
     site = make_site({"/": "here"})
     run = start_run(create_crawl(order(f"{site.url}/", max_pages=1)))
     steering.pause(run.crawl)
+    for process, epoch in granted_starts():
+        run_shift(process, epoch)  # finds it paused, and gives everything back
     fill(run, f"127.0.0.1:{site.port}", hosts=hosts, urls=urls)
 
     began = time.monotonic()

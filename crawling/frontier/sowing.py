@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.counting import count_seeds
 from crawling.models import Run, UrlState
 from crawling.rules.addresses import Address, fingerprint, signed
 from crawling.rules.placing import place
@@ -30,11 +31,11 @@ SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.h
 
 #: ids follow the order of the arrays, and the order of ids is the order of visits among equals
 ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, state)
-SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, %(state)s
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, hops, state)
+SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, new.hops, %(state)s
 FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[],
-            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, place)
+            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(hops)s::int[])
+     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, hops, place)
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
@@ -52,7 +53,7 @@ FIND_SEEN = "SELECT fingerprint, url FROM crawling_url WHERE run_id = %s AND fin
 class Candidate:
     """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
 
-    trap: the suspicious pattern that it is quarantined for.
+    trap: the suspicious pattern that it is quarantined for. hops: links in a row outside the scope, this one included.
     """
 
     address: Address
@@ -61,6 +62,7 @@ class Candidate:
     redirects: int = 0
     pattern: int | None = None
     trap: Pattern | None = None
+    hops: int = 0
 
 
 def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int], state: UrlState = UrlState.QUEUED) -> int:
@@ -83,6 +85,25 @@ def sow(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int], st
         if state == UrlState.QUEUED:
             cursor.execute(COUNT_ADDED, [list(added), list(added.values())])
     return added.total()
+
+
+def sow_found(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
+    """Queue what no shift brings, and count it; returns how many were new. The caller holds the run's lock."""
+    added = sow(run, candidates, numbers=numbers)
+    if added:
+        count_seeds(run.pk, added)
+    return added
+
+
+def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that the run does not know yet. Of two URLs with one fingerprint the later counts as known, which is right but for once
+    in 10^19 pairs."""
+    marks = {fingerprint(candidate.address.url): candidate for candidate in candidates}
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_SEEN, [run_id, list(marks)])
+        for mark, _ in cursor.fetchall():
+            del marks[mark]
+    return list(marks.values())
 
 
 def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequence[int]) -> dict[str, int]:
@@ -128,6 +149,7 @@ def _add(
             "vias": [row.via for row in rows],
             "redirects": [row.redirects for row in rows],
             "patterns": [row.trap.key if row.trap else row.pattern for row in rows],
+            "hops": [row.hops for row in rows],
             "state": state.value,
         },
     )

@@ -8,11 +8,14 @@ from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
 from crawling.models.patterns import TrapPattern
+from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
+from crawling.models.verdicts import Verdict, VerdictCount
 
 __all__ = [
     "AllowedNetwork",
     "ArchiveFile",
+    "BlackListEntry",
     "CrawlJob",
     "ExtractedRow",
     "Host",
@@ -20,7 +23,9 @@ __all__ = [
     "Identity",
     "Level",
     "LogLine",
+    "OrderRevision",
     "Page",
+    "RobotsException",
     "RobotsFile",
     "Run",
     "RunCount",
@@ -36,4 +41,6 @@ __all__ = [
     "TrialState",
     "Url",
     "UrlState",
+    "Verdict",
+    "VerdictCount",
 ]

@@ -7,7 +7,7 @@ import time
 from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
-from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_by_robots
+from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_by_robots, refusal_by_rules
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, read_address
 from crawling.rules.robots import Robots
@@ -22,6 +22,9 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     assert visit.resolution is not None
     claimed = visit.urls[0]
     address = read_address(claimed.url)
+    if unwanted := refusal_by_rules(claimed, address, kit):
+        visit.urls.popleft()
+        return conclude(claimed, address, "", unwanted, kit)
     dial, refusal = address_to_dial(visit.resolution, address.port, kit)
     robots = visit.robots.get(address.origin)
     if robots is None and refusal is None:
@@ -29,10 +32,10 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
         return None
     visit.urls.popleft()
     if robots is not None:
-        refusal = refusal or refusal_by_robots(robots, address)
+        refusal = refusal or (None if address.host_key in kit.unbound else refusal_by_robots(robots, address))
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
-    fetched = kit.get(address, dial, keep=kit.archives)
+    fetched = kit.get_document(address, dial)
     visit.free_at = time.monotonic() + visit.delay
     outcome = None
     try:

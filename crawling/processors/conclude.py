@@ -15,14 +15,16 @@ from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.recording import Answer, Outcome
 from crawling.frontier.sowing import Candidate
+from crawling.frontier.verdicts import Refusal
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, read_address, signed
+from crawling.rules.filters import Ruling
 from crawling.rules.freshness import fresh_until, read_date
 from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
 from crawling.rules.simhash import simhash
-from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, FetchStatus, explain, is_redirect, succeeded
+from crawling.rules.statuses import MOST_REDIRECTS, TRANSIENT, UNWANTED, FetchStatus, explain, is_redirect, succeeded
 from crawling.rules.traps import pattern_of
 
 NOTHING = Document()
@@ -40,7 +42,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
         if retry is not None:
             return Outcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
     if fetched.status < 0:
-        state = UrlState.EXCLUDED if fetched.status == FetchStatus.ROBOTS_FORBID else UrlState.FAILED
+        state = UrlState.EXCLUDED if fetched.status in UNWANTED else UrlState.FAILED
         return Outcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, kit)
@@ -52,9 +54,9 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     maps = Links(address.url)
     for sitemap in sitemaps:
         maps.add(sitemap)
-    links = _links(claimed, [*document.links, *maps.found], target, kit)
+    links, refusals = _links(claimed, [*document.links, *maps.found], target, kit)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
-    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, parcel=parcel)
+    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
 
 
 def _parcel(claimed: ClaimedUrl, fetched: Fetched) -> Parcel | None:
@@ -76,21 +78,47 @@ def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
     return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, kit.reading))
 
 
-def _links(claimed: ClaimedUrl, written: Sequence[Address], target: Address | None, kit: Kit) -> list[Candidate]:
-    """A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
+def _links(claimed: ClaimedUrl, written: Sequence[Address], target: Address | None, kit: Kit) -> tuple[list[Candidate], list[Refusal]]:
+    """What the frontier gets of a page, and what the rules keep out.
+
+    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`.
+    """
     depth = claimed.depth + 1
-    found = [link for link in written if kit.scope.admits(link, depth)]
-    links = [candidate for link in kit.seen.unseen(found) if (candidate := _candidate(link, depth, claimed, kit))]
-    if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
-        links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1))
-    return links
+    gate = _Gate(claimed, kit)
+    hops = {link.url: ruling.hops for link in written if (ruling := gate.judge(link, depth=depth, hops=claimed.hops))}
+    new = kit.seen.unseen(link for link in written if link.url in hops)
+    links = [candidate for link in new if (candidate := _candidate(link, depth, hops[link.url], claimed, kit))]
+    if target:
+        ruling = gate.judge(target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+        if ruling:
+            links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1, hops=ruling.hops))
+    return links, gate.refusals
 
 
-def _candidate(link: Address, depth: int, claimed: ClaimedUrl, kit: Kit) -> Candidate | None:
+class _Gate:
+    """Asks the rules of each link of a page, and keeps what they refuse."""
+
+    def __init__(self, claimed: ClaimedUrl, kit: Kit) -> None:
+        self._claimed, self._kit = claimed, kit
+        self.refusals: list[Refusal] = []
+
+    def judge(self, link: Address, *, depth: int, hops: int, is_seed: bool = False) -> Ruling | None:
+        """The ruling that lets a link in; None: it stays out."""
+        if self._kit.refusals.again(link.url):
+            return None
+        ruling = self._kit.filters.judge(link, depth=depth, hops=hops, is_seed=is_seed)
+        if ruling.admits:
+            return ruling
+        refusal = self._kit.refusals.first(link, ruling, depth=depth, hops=hops, via=self._claimed.id)
+        self.refusals += [refusal] if refusal else []
+        return None
+
+
+def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, kit: Kit) -> Candidate | None:
     judged = kit.traps.judge(link)
     if judged.is_banned:
         return None
-    return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap)
+    return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap, hops=hops)
 
 
 def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, field_validator
 
 from crawling.rules.addresses import BadUrl, read_address
+from crawling.rules.fields import NUMBER, ONE_LINE, Bytes, Count, Text
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
+from crawling.rules.sections.budget import BudgetPart
+from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
@@ -20,21 +22,9 @@ MAX_BATCH_SIZE = 500
 MAX_NAME_LENGTH = 100
 #: extraction rules of an order
 MAX_RULES = 50
-ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
-
-def _no_truth_value(value: object) -> object:
-    if isinstance(value, bool):
-        raise PydanticCustomError("int_type", "a truth value is no number")
-    return value
-
-
-#: JSON's true would otherwise count as 1
-NUMBER = BeforeValidator(_no_truth_value)
 Units = Annotated[int, Field(ge=0, le=2_000_000_000), NUMBER]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, pattern=ONE_LINE)]
-Rule = Annotated[str, Field(min_length=1, max_length=500, pattern=ONE_LINE)]
-Count = Annotated[int, Field(ge=1, le=1_000_000_000), NUMBER]
 
 
 def _words(choices: type[StrEnum]) -> WithJsonSchema:
@@ -42,7 +32,7 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
-class CrawlOrder(BaseModel):
+class CrawlOrder(FiltersPart, BudgetPart):
     """A checked order. `None` as a limit means no limit.
 
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
@@ -63,7 +53,7 @@ class CrawlOrder(BaseModel):
     order: Annotated[Order, _words(Order)] = Order.BREADTH_FIRST
     max_pages: Count | None = None
     max_depth: Annotated[int, Field(ge=0, le=10_000), NUMBER] | None = None
-    max_bytes: Annotated[int, Field(ge=1, le=2**60), NUMBER] | None = None
+    max_bytes: Bytes | None = None
     max_seconds: Count | None = None
     delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False), NUMBER] = 1.0
     processes: Annotated[int, Field(ge=1, le=64), NUMBER] = 1
@@ -71,7 +61,7 @@ class CrawlOrder(BaseModel):
     archive: bool = True
     obey_nofollow: bool = False
     requisites: bool = False
-    extract: Annotated[dict[Name, Rule], Field(max_length=MAX_RULES)] = Field(default_factory=dict)
+    extract: Annotated[dict[Name, Text], Field(max_length=MAX_RULES)] = Field(default_factory=dict)
     claim: dict[str, Units] = Field(default_factory=dict)
 
     @field_validator("extract")
@@ -133,6 +123,7 @@ SENTENCES = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "enum": "must be {expected}",
+    "literal_error": "must be {expected}",
     "value_error": "{error}",
 }
 
@@ -140,13 +131,15 @@ SENTENCES = {
 def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
     """Return the order, or None and a sentence by field. All mistakes are told at once."""
     try:
-        return CrawlOrder.model_validate(dict(fields)), {}
+        order = CrawlOrder.model_validate(dict(fields))
     except ValidationError as error:
         errors: dict[str, str] = {}
         for mistake in error.errors():
             field = ".".join(str(part) for part in mistake["loc"])
             errors.setdefault(field, sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
         return None, errors
+    mistakes = order.budget_mistakes()
+    return (None, mistakes) if mistakes else (order, {})
 
 
 def read_claim(value: object) -> dict[str, int]:

@@ -31,6 +31,8 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "obey_nofollow": crawl.obey_nofollow,
         "requisites": crawl.requisites,
         "extract": dict(crawl.extract),
+        **crawl.filters,
+        **crawl.budget,
         "claim": dict(crawl.claim),
     }
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from pydantic import BaseModel
 
 from allocation.models import Pool
 from crawling.access import allowed_networks, identity
 from crawling.audit import note
 from crawling.errors import BadOrder, WrongState
 from crawling.frontier.counting import count_seeds
+from crawling.frontier.filtering import rules_key
 from crawling.frontier.locking import locked_run
 from crawling.frontier.sowing import Candidate, sow
 from crawling.logbook import write
@@ -23,6 +25,8 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.claims import STAGED, complete_claim
 from crawling.rules.orders import CrawlOrder, read_claim, read_order
+from crawling.rules.sections.budget import BudgetPart
+from crawling.rules.sections.filters import FiltersPart
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
@@ -59,6 +63,8 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
                 obey_nofollow=order.obey_nofollow,
                 requisites=order.requisites,
                 extract=order.extract,
+                filters=part_of(order, FiltersPart),
+                budget=part_of(order, BudgetPart),
                 claim=claim,
                 created_by=by,
                 idempotency_key=idempotency_key,
@@ -70,6 +76,11 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
         if "crawling_crawljob_name" not in str(error):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
+
+
+def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
+    """The fields of one part of an order, as its column keeps them."""
+    return {name: getattr(order, name) for name in part.model_fields}
 
 
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
@@ -151,7 +162,8 @@ def _new_run(crawl: CrawlJob, by: User | None) -> Run:
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
         raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
-    run = Run.objects.create(crawl=crawl, number=latest.number + 1 if latest else 1, reason="Asking the bank for a first shift.")
+    number = latest.number + 1 if latest else 1
+    run = Run.objects.create(crawl=crawl, number=number, reason="Asking the bank for a first shift.", judged_by=rules_key(crawl))
     RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
     note(by, crawl, "started", {"run": (latest.number if latest else None, run.number)})
     write(run.pk, f"Run {run.number} started by {by or 'the command line'}.")

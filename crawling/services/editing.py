@@ -10,15 +10,23 @@ from django.db import IntegrityError, transaction
 
 from crawling.audit import note
 from crawling.errors import BadOrder
+from crawling.frontier.filtering import rules_key
 from crawling.logbook import write
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, OrderRevision, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.orders import read_order
+from crawling.rules.sections.budget import BudgetPart
+from crawling.rules.sections.filters import FiltersPart
 from crawling.services.cloning import order_of
 from crawling.services.creating import is_taken, name_is_taken
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
-EDITABLE = ("name", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds")
+OF_THE_CRAWL = ("name", "scope", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds")
+#: the columns that keep a part of the order each
+PARTS: dict[str, tuple[str, ...]] = {"filters": tuple(FiltersPart.model_fields), "budget": tuple(BudgetPart.model_fields)}
+EDITABLE = (*OF_THE_CRAWL, *PARTS["filters"], *PARTS["budget"])
+#: without a change of these, what waits need not be judged anew
+RULING = frozenset({"scope", "max_depth", *PARTS["filters"], "host_max_pages", "host_max_bytes", "host_max_seconds"})
 
 
 def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> CrawlJob:
@@ -41,14 +49,23 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
 @transaction.atomic
 def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None) -> CrawlJob:
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl_id)
-    changes = {name: (getattr(crawl, name), value) for name, value in values.items() if getattr(crawl, name) != value}
+    before = order_of(crawl)
+    # An order older than a field has nothing for it, which is what an empty one says.
+    changes = {name: (old, value) for name, value in values.items() if (old := before.get(name)) != value and (value or old)}
     if not changes:
         return crawl
-    for name, value in values.items():
-        setattr(crawl, name, value)
-    crawl.save(update_fields=list(values))
+    key = rules_key(crawl)
+    for name in changes.keys() & set(OF_THE_CRAWL):
+        setattr(crawl, name, values[name])
+    for part, names in PARTS.items():
+        setattr(crawl, part, {**getattr(crawl, part), **{name: values[name] for name in names if name in values}})
+    crawl.revision += 1
+    crawl.save(update_fields=[*OF_THE_CRAWL, *PARTS, "revision"])
+    OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
     note(by, crawl, "edited", changes)
     latest = crawl.runs.first()
+    if latest and RULING.isdisjoint(changes):
+        Run.objects.filter(pk=latest.pk, judged_by=key).update(judged_by=rules_key(crawl))
     if latest and latest.state not in ENDED_STATES:
         told = "; ".join(f"{name} from {_word(old)} to {_word(new)}" for name, (old, new) in changes.items())
         write(latest.pk, f"Edited by {by or 'the command line'}: {told}.")
@@ -56,4 +73,6 @@ def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None) -> CrawlJob
 
 
 def _word(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
     return "no limit" if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Parts of a crawl's order, each with the fields of one subject."""

@@ -60,11 +60,7 @@ def _answer(crawl: CrawlJob, address: Address) -> Answer:
     if run is None:
         ruling = filters_of(crawl).judge(address, depth=1, is_seed=address.url in crawl.seeds)
         return _told(crawl, None, "not started", ruling, [Fact("rule", _said(ruling) + " That is so one link away from a seed.")])
-    row = (
-        Url.objects.filter(run=run, fingerprint__in=fingerprints(address.url), url=address.url)
-        .select_related("queue__host", "page")
-        .first()
-    )
+    row = _row(run, address.url)
     verdict = Verdict.objects.filter(run=run, fingerprint__in=fingerprints(address.url), url=address.url).first()
     filters = filters_of(crawl, run)
     if row:
@@ -78,6 +74,17 @@ def _answer(crawl: CrawlJob, address: Address) -> Answer:
     facts += _of_robots(crawl, address)
     facts += _of_budget(run, row)
     return _told(crawl, run, UrlState(row.state).label if row else "kept out" if verdict else "never met", ruling, facts)
+
+
+def _row(run: Run, url: str) -> Url | None:
+    rows = Url.objects.filter(run=run, fingerprint__in=fingerprints(url), url=url)
+    return rows.select_related("queue__host", "page").first()
+
+
+def _url(url_id: int | None) -> str:
+    """A URL by its id; "" if there is none."""
+    row = Url.objects.filter(pk=url_id).first() if url_id is not None else None
+    return row.url if row else ""
 
 
 def _told(crawl: CrawlJob, run: Run | None, met: str, ruling: Ruling, facts: Sequence[Fact]) -> Answer:
@@ -94,20 +101,21 @@ def _of_verdict(run: Run, verdict: Verdict) -> Iterator[Fact]:
     pages = f"{verdict.links:,} page{'s' * (verdict.links != 1)}"
     sentence = f"Rule {rule.number}, {rule.words}, kept it out when it was met on {pages}"
     yield Fact("verdict", f"{sentence}, under revision {revision_in(verdict.revision)}: {verdict.sentence}.")
-    if via := Url.objects.filter(pk=verdict.via).first():
-        yield Fact("verdict", "It was met first on:", via.url)
+    if via := _url(verdict.via):
+        yield Fact("verdict", "It was met first on:", via)
 
 
 def _of_row(run: Run, row: Url) -> Iterator[Fact]:
     """What the frontier and the findings say of a URL that the run has taken up."""
     yield from _of_frontier(row)
-    if via := Url.objects.filter(pk=row.via).first():
-        yield Fact("frontier", "A redirect led there from:" if row.redirects else f"It was found at depth {row.depth} on:", via.url)
-    if row.state == UrlState.QUARANTINED and (pattern := TrapPattern.objects.filter(run=run, key=row.pattern).first()):
+    if via := _url(row.via):
+        yield Fact("frontier", "A redirect led there from:" if row.redirects else f"It was found at depth {row.depth} on:", via)
+    pattern = TrapPattern.objects.filter(run=run, key=row.pattern).first() if row.pattern is not None else None
+    if row.state == UrlState.QUARANTINED and pattern:
         yield Fact("quarantine", f"It waits for an operator's word on {pattern.pattern}: {REASONS[pattern.rule or 'yield']}.")
     page: Page | None = getattr(row, "page", None)
-    if page and (original := Url.objects.filter(pk=page.duplicate_of).first()):
-        yield Fact("duplicate", "Its content is that of a page fetched before, whose copies are not kept twice:", original.url)
+    if page and (original := _url(page.duplicate_of)):
+        yield Fact("duplicate", "Its content is that of a page fetched before, whose copies are not kept twice:", original)
     if page and is_redirect(page.status):
         yield from _chain(run, page)
 
@@ -123,9 +131,8 @@ def _of_frontier(row: Url) -> Iterator[Fact]:
     elif row.state == UrlState.IN_PROCESS:
         yield Fact("frontier", f"A shift has it in hand, at try {row.attempts:,}.")
     elif row.state != UrlState.QUARANTINED:
-        yield Fact(
-            "frontier", f"It {UrlState(row.state).label if row.state != UrlState.EXCLUDED else 'was excluded'} after {tries}: {said}"
-        )
+        became = "was excluded" if row.state == UrlState.EXCLUDED else UrlState(row.state).label
+        yield Fact("frontier", f"It {became} after {tries}{f': {said}' if said else '.'}")
 
 
 def _chain(run: Run, page: Page) -> Iterator[Fact]:
@@ -133,7 +140,7 @@ def _chain(run: Run, page: Page) -> Iterator[Fact]:
     seen = {page.url.url}
     for _ in range(MOST_REDIRECTS):
         target = page.final_url
-        met = Url.objects.filter(run=run, fingerprint__in=fingerprints(target), url=target).select_related("page").first()
+        met = _row(run, target)
         became = UrlState(met.state).label if met else "not taken up"
         yield Fact("redirect", f"It leads on ({page.status}), to an address that is {became}:", target)
         following: Page | None = getattr(met, "page", None) if met else None

@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from django.utils import timezone
+
 from allocation.selectors import in_words
-from crawling.models import CrawlJob, Page, Run, RunState, Shift
+from crawling.models import CrawlJob, Page, RobotsException, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
@@ -16,6 +18,7 @@ from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
 from crawling.run_page.log import LogWindow, log_of
 from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
+from crawling.run_page.rules import rules_in_words
 from crawling.run_page.statuses import Cause, StatusRow, causes_of, status_rows
 from crawling.selectors import CrawlView, crawl_view, run_view
 from crawling.services.bank import default_pool
@@ -66,6 +69,15 @@ class CrawlPage:
         return {Reach.HOST: "the seeds' hosts", Reach.PATH: "the seeds' directories", Reach.DOMAIN: "the seeds' domains"}[
             Reach(self.crawl.scope)
         ]
+
+    @property
+    def rules_in_words(self) -> list[tuple[str, str]]:
+        """What filters and finer limits say, where they say anything."""
+        return rules_in_words(self.crawl)
+
+    @property
+    def exceptions(self) -> list[RobotsException]:
+        return list(self.crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now()))
 
     @property
     def order_of_visits(self) -> str:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from crawling.audit import note
-from crawling.errors import BadOrder
+from crawling.errors import BadOrder, WrongState
 from crawling.frontier.filtering import rules_key
 from crawling.logbook import write
 from crawling.models import CrawlJob, OrderRevision, Run
@@ -29,8 +29,9 @@ EDITABLE = (*OF_THE_CRAWL, *PARTS["filters"], *PARTS["budget"])
 RULING = frozenset({"scope", "max_depth", *PARTS["filters"], "host_max_pages", "host_max_bytes", "host_max_seconds"})
 
 
-def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> CrawlJob:
-    """Change the fields named, checked like an order's. Raises BadOrder with a sentence by field; then nothing has changed."""
+def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None, revision: int | None = None) -> CrawlJob:
+    """Change the fields named, checked like an order's. Raises BadOrder with a sentence by field, or WrongState if `revision`, on
+    which the changes were based, is not the latest any more; then nothing has changed."""
     errors = {name: f"cannot be edited; these can: {', '.join(EDITABLE)}" for name in fields if name not in EDITABLE}
     order, mistakes = read_order(
         {**order_of(crawl), "seeds": crawl.seeds[:1], **{name: fields[name] for name in EDITABLE if name in fields}}
@@ -41,14 +42,16 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
     if errors or not order:
         raise BadOrder(errors)
     try:
-        return _edit(crawl.pk, {name: getattr(order, name) for name in EDITABLE if name in fields}, by)
+        return _edit(crawl.pk, {name: getattr(order, name) for name in EDITABLE if name in fields}, by, revision)
     except IntegrityError as error:
         raise BadOrder(name_is_taken(order.name)) from error
 
 
 @transaction.atomic
-def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None) -> CrawlJob:
+def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: int | None) -> CrawlJob:
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl_id)
+    if revision is not None and revision != crawl.revision:
+        raise WrongState(f"{crawl.name} was edited meanwhile: revision {crawl.revision} holds. Look at it, then edit again.")
     before = order_of(crawl)
     # An order older than a field has nothing for it, which is what an empty one says.
     changes = {name: (old, value) for name, value in values.items() if (old := before.get(name)) != value and (value or old)}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from crawling.frontier.due import seeds_of
 from crawling.frontier.filtering import black_list, filters_of
 from crawling.models import CrawlJob
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.filters import Filters
-from crawling.rules.orders import CrawlOrder
+from crawling.rules.orders import CrawlOrder, read_order
 from crawling.rules.scope import Scope
 from crawling.rules.sections.filters import FiltersPart
+from crawling.services.cloning import order_of
 from crawling.services.creating import part_of
 
 #: addresses that are tested at a time
@@ -39,6 +42,22 @@ def filters_of_order(order: CrawlOrder) -> Filters:
 def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[Tested]:
     """What the rules of a crawl, as they are now, say of addresses that a page of the scope links to, `depth` links from a seed."""
     return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
+
+
+def try_changes(crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[Tested], dict[str, str]]:
+    """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong with them."""
+    order, mistakes = read_order({**order_of(crawl), **fields})
+    if order is None:
+        return [], mistakes
+    run = crawl.runs.first()
+    filters = filters_of_order(order)
+    return judge_all(filters.with_seeds(seeds_of(run.pk)) if run else filters, urls, seeds=crawl.seeds), {}
+
+
+def try_order(fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[Tested], dict[str, str]]:
+    """What the rules of an order would say; or, by field, the mistakes that must be mended first."""
+    order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
+    return (judge_all(filters_of_order(order), urls, seeds=order.seeds), {}) if order else ([], mistakes)
 
 
 def judge_all(filters: Filters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1) -> list[Tested]:

@@ -92,7 +92,7 @@ def remove_exception(request: Asking, crawl_id: CrawlId, number: Number) -> Stat
 @blacklist.get("", response=BlackPage, summary="What no crawl may fetch, the latest entry first")
 @may_view
 def entries(request: Asking, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    rows = BlackListEntry.objects.select_related("by").filter(pk__lt=LARGEST if cursor is None else cursor)[: limit + 1]
+    rows = BlackListEntry.objects.select_related("by").filter(removed_at=None, pk__lt=LARGEST if cursor is None else cursor)[: limit + 1]
     found = list(rows)
     return {"items": [_entry(row) for row in found[:limit]], "next": found[limit - 1].pk if len(found) > limit else None}
 

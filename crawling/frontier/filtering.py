@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db.models import Count, Max
+from django.db.models import Count
 
 from crawling.frontier.due import seeds_of
 from crawling.models import BlackListEntry, CrawlJob, RobotsException, Run
@@ -13,9 +13,12 @@ from crawling.rules.blacklist import BlackList
 from crawling.rules.filters import Filters
 from crawling.rules.scope import Reach, Scope
 
+#: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo record)
+OBEYED = "classic"
+
 
 def black_list() -> BlackList:
-    return BlackList(entry.as_rule() for entry in BlackListEntry.objects.order_by("pk"))
+    return BlackList(entry.as_rule() for entry in BlackListEntry.objects.filter(removed_at=None).order_by("pk"))
 
 
 def filters_of(crawl: CrawlJob, run: Run | None = None) -> Filters:
@@ -26,15 +29,22 @@ def filters_of(crawl: CrawlJob, run: Run | None = None) -> Filters:
 
 
 def rules_key(crawl: CrawlJob) -> str:
-    """Names the rules that hold now. The black list only grows by higher ids, so its size and its highest id tell two states apart."""
-    listed = BlackListEntry.objects.aggregate(entries=Count("pk"), latest=Max("pk"))
-    return f"{crawl.revision}.{listed['entries']}.{listed['latest'] or 0}"
+    """Names the rules that hold now: the order's revision, and how many entries were ever put on the black list and taken off."""
+    listed = BlackListEntry.objects.aggregate(entries=Count("pk"), removed=Count("removed_at"))
+    return f"{crawl.revision}.{listed['entries']}.{listed['removed']}"
 
 
 def revision_in(key: str) -> int:
     """The revision of the order that a `rules_key` names; 0: none."""
     number = key.partition(".")[0]
     return int(number) if number else 0
+
+
+def robots_in_words(crawl: CrawlJob, now: datetime) -> str:
+    """How a crawl treats robots.txt, as its archive says it."""
+    rows = RobotsException.objects.select_related("by").filter(crawl=crawl, expires_at__gt=now).order_by("pk")
+    excepted = [f"ignored on {row.host} until {row.expires_at:%Y-%m-%dT%H:%M:%SZ}, as {row.by} says: {row.reason}" for row in rows]
+    return "; ".join([OBEYED, *excepted])
 
 
 def unbound_hosts(crawl: CrawlJob, now: datetime) -> frozenset[str]:

@@ -28,17 +28,20 @@ class OrderRevision(models.Model):
 
 
 class BlackListEntry(models.Model):
-    """What no crawl may fetch. An entry is never changed, only removed; ids are never used again, so `rules_key` can name the list."""
+    """What no crawl may fetch. Rows are never changed but to be removed, and then stay: so their numbers name a state of the list."""
 
     kind = models.CharField(max_length=10, choices=[(kind.value, kind.value) for kind in BlackKind])
     text = models.CharField(max_length=500)
     reason = models.CharField(max_length=300)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
     created_at = models.DateTimeField(auto_now_add=True)
+    removed_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-pk"]
-        constraints = [models.UniqueConstraint(fields=["kind", "text"], name="the_black_list_holds_an_entry_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "text"], condition=Q(removed_at=None), name="the_black_list_holds_an_entry_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.text}"

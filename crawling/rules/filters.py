@@ -91,7 +91,7 @@ class Filters:
         if self.schemes and address.scheme not in self.schemes:
             return Ruling(False, Rule.SCHEME, f"only {' and '.join(sorted(self.schemes))} may be fetched")
         if not self.scope.admits_depth(depth):
-            return Ruling(False, Rule.DEPTH, f"it is {depth} links from a seed, and the depth is limited to {self.scope.max_depth}")
+            return Ruling(False, Rule.DEPTH, self.scope.why_not_so_deep())
         if excluding := _first(self.exclude, address.url):
             return Ruling(False, Rule.EXCLUDE, excluding)
         return self._judge_place(address, depth, hops)

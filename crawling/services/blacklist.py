@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from crawling.audit import note
 from crawling.errors import BadOrder, NotThere
@@ -38,11 +39,12 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
 @transaction.atomic
 def remove_entry(number: int, *, by: User | None = None) -> BlackListEntry:
     """Let crawls have again what the entry covered; those at work take back what it alone kept out. Raises NotThere."""
-    entry = BlackListEntry.objects.select_for_update().filter(pk=number).first()
+    entry = BlackListEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
     if entry is None:
         raise NotThere(f"The black list has no entry {number}.")
     note(by, entry, "removed from the black list", {"reason": (entry.reason, None)})
-    BlackListEntry.objects.filter(pk=number).delete()
+    entry.removed_at = timezone.now()
+    entry.save(update_fields=["removed_at"])
     return entry
 
 

@@ -8,9 +8,13 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from crawling.models import CrawlJob
+from crawling.rules.sections.budget import BudgetPart
+from crawling.rules.sections.filters import FiltersPart
 from crawling.services.creating import create_crawl
 
 LONGEST_NAME = 100
+#: parts of an order that is older than they are
+EMPTY = {**FiltersPart().model_dump(), **BudgetPart().model_dump()}
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
@@ -31,6 +35,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "obey_nofollow": crawl.obey_nofollow,
         "requisites": crawl.requisites,
         "extract": dict(crawl.extract),
+        **EMPTY,
         **crawl.filters,
         **crawl.budget,
         "claim": dict(crawl.claim),

@@ -53,8 +53,7 @@ def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: i
     if revision is not None and revision != crawl.revision:
         raise WrongState(f"{crawl.name} was edited meanwhile: revision {crawl.revision} holds. Look at it, then edit again.")
     before = order_of(crawl)
-    # An order older than a field has nothing for it, which is what an empty one says.
-    changes = {name: (old, value) for name, value in values.items() if (old := before.get(name)) != value and (value or old)}
+    changes = {name: (before[name], value) for name, value in values.items() if before[name] != value}
     if not changes:
         return crawl
     key = rules_key(crawl)

@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Callable
 
 from django.conf import settings
-from django.utils import timezone
 
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost, claim_urls, lease_hosts, let_go
 from crawling.frontier.due import contested
-from crawling.frontier.filtering import filters_of, rules_key, unbound_hosts
+from crawling.frontier.filtering import filters_of, rules_key
 from crawling.frontier.robots import known_robots
 from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
@@ -52,7 +51,6 @@ class HostTurns:
     def obey(self, run: Run) -> None:
         """Follow rules that were edited, from the next fetch of each host and the next page's links on."""
         delay_seconds = self._kit.delay_seconds = run.crawl.delay_seconds
-        self._kit.unbound = unbound_hosts(run.crawl, timezone.now())
         if (key := rules_key(run.crawl)) != self._rules:
             self._kit.filters, self._rules = filters_of(run.crawl, run), key
             self._kit.refusals.forget()

@@ -132,6 +132,10 @@ class ShiftWork:
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
         self._hosts.obey(run)
+        unbound = unbound_hosts(run.crawl, timezone.now())
+        if unbound - self._kit.unbound:
+            self.stop("hosts were excepted from robots.txt, and the archive must say so first")
+        self._kit.unbound &= unbound
         age = now - self._began_at
         if self._lease.is_lost:
             self.stop("its lease was lost")

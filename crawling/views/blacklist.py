@@ -39,7 +39,7 @@ def blacklist(request: HttpRequest) -> HttpResponse:
         errors = _add(request)
         if not errors:
             return redirect("crawling:blacklist")
-    page = Paginator(BlackListEntry.objects.select_related("by"), ENTRIES).get_page(request.GET.get("page"))
+    page = Paginator(BlackListEntry.objects.select_related("by").filter(removed_at=None), ENTRIES).get_page(request.GET.get("page"))
     typed = {name: request.POST.get(name, "") for name in ("kind", "text", "reason")}
     return render(request, "crawling/blacklist.html", {"page": page, "kinds": KINDS, "typed": typed, "errors": errors})
 

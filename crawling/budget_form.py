@@ -9,8 +9,8 @@ from django import forms
 from crawling.form_fields import MIB, number_field, plain, scaled
 from crawling.models import CrawlJob
 
-#: level -> its words; measure -> the form's, and how many of the order's units it has
-LEVELS = {"soft": "Softly, in all", "host_soft": "Softly, on each host", "host_max": "At most, on each host"}
+LEVELS = ("soft", "host_soft", "host_max")
+#: measure -> the form's, and how many of the order's units it has
 MEASURES = {"pages": ("pages", 1), "bytes": ("megabytes", MIB), "seconds": ("minutes", 60)}
 #: the order's field -> the form's
 NAMES = {f"{level}_{measure}": f"{level}_{unit}" for level in LEVELS for measure, (unit, _) in MEASURES.items()}
@@ -35,13 +35,14 @@ class BudgetForm(forms.Form):
         return {name: scaled(text, _unit(name)) if _unit(name) > 1 else text for name, text in given.items() if text}
 
     @property
-    def budget_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in BudgetForm.base_fields]
+    def budget_rows(self) -> list[list[forms.BoundField]]:
+        """The questions of each level."""
+        return [[self[f"{level}_{unit}"] for unit, _ in MEASURES.values()] for level in LEVELS]
 
     @property
     def budget_is_open(self) -> bool:
         """Whether there is something to see behind the summary."""
-        return any(field.value() or field.errors for field in self.budget_fields)
+        return any(field.value() or field.errors for fields in self.budget_rows for field in fields)
 
 
 def budget_answers(crawl: CrawlJob) -> dict[str, Any]:

@@ -105,6 +105,7 @@ class CrawlPage:
         }
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
         given += [flag for flag, is_set in (("--obey-nofollow", crawl.obey_nofollow), ("--requisites", crawl.requisites)) if is_set]
+        given += [f"--{name} {shlex.quote(text)}" for name in ("include", "exclude") for text in crawl.filters.get(name, ())]
         given += [f"--extract {shlex.quote(f'{name}={selector}')}" for name, selector in crawl.extract.items()]
         seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])

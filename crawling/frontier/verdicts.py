@@ -20,8 +20,6 @@ from crawling.rules.filters import Rule, Ruling
 MOST_ROWS = 20_000
 #: refused URLs that a shift remembers
 CAPACITY = 50_000
-#: these look at the URL alone, so that one refused is refused wherever it is met
-OF_THE_URL = frozenset({Rule.BLACK_LIST, Rule.SCHEME, Rule.EXCLUDE, Rule.INCLUDE})
 
 ADD_LINKS = """
 UPDATE crawling_verdict v SET links = v.links + met.n, depth = least(v.depth, met.depth), hops = least(v.hops, met.hops)
@@ -56,19 +54,22 @@ class Refusals:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[str, Refusal] = {}
+        self._final: set[str] = set()
         self._again: Counter[str] = Counter()
 
     def again(self, url: str) -> bool:
         """Whether the URL was refused for what it is; then it is counted, and need not be judged."""
-        known = self._known.get(url)
-        if known is None or known.rule not in OF_THE_URL:
+        if url not in self._final:
             return False
         with self._lock:
             self._again[url] += 1
         return True
 
-    def first(self, link: Address, ruling: Ruling, *, depth: int, hops: int, via: int | None) -> Refusal | None:
-        """What to write down of a link that was refused; None: it is known, and no nearer this time."""
+    def first(self, link: Address, ruling: Ruling, *, depth: int, hops: int, via: int | None, is_final: bool) -> Refusal | None:
+        """What to write down of a link that was refused; None: it is known, and no nearer this time.
+
+        is_final: it would be refused wherever it is met.
+        """
         with self._lock:
             known = self._known.get(link.url)
             if known and known.depth <= depth and known.hops <= hops and known.rule is ruling.rule:
@@ -76,15 +77,19 @@ class Refusals:
                 return None
             refusal = Refusal(link.url, ruling.rule, ruling.sentence, depth, hops, via)
             self._known[link.url] = refusal
+            if is_final:
+                self._final.add(link.url)
             if len(self._known) > CAPACITY:
                 oldest = next(iter(self._known))
                 del self._known[oldest]
+                self._final.discard(oldest)
             return refusal
 
     def forget(self) -> None:
         """Other rules hold from now on."""
         with self._lock:
             self._known.clear()
+            self._final.clear()
 
     def take(self) -> Mapping[str, int]:
         """How often URLs were met again since the last time."""

@@ -104,12 +104,14 @@ class _Gate:
 
     def judge(self, link: Address, *, depth: int, hops: int, is_seed: bool = False) -> Ruling | None:
         """The ruling that lets a link in; None: it stays out."""
-        if self._kit.refusals.again(link.url):
+        if not is_seed and self._kit.refusals.again(link.url):
             return None
         ruling = self._kit.filters.judge(link, depth=depth, hops=hops, is_seed=is_seed)
         if ruling.admits:
             return ruling
-        refusal = self._kit.refusals.first(link, ruling, depth=depth, hops=hops, via=self._claimed.id)
+        refusal = self._kit.refusals.first(
+            link, ruling, depth=depth, hops=hops, via=self._claimed.id, is_final=self._kit.filters.is_final(ruling)
+        )
         self.refusals += [refusal] if refusal else []
         return None
 

@@ -38,6 +38,7 @@ class Rule(StrEnum):
 
 
 NUMBERS = {rule: number for number, rule in enumerate(Rule, start=1)}
+OF_THE_URL = frozenset({Rule.BLACK_LIST, Rule.SCHEME, Rule.EXCLUDE, Rule.INCLUDE})
 
 
 class Ruling(NamedTuple):
@@ -106,6 +107,10 @@ class Filters:
             return Ruling(True, Rule.SCOPE, f"{beyond} of {self.off_site_hops} links outside the scope" if beyond else "", beyond)
         including = _first(self.include, address.url)
         return Ruling(bool(including), Rule.INCLUDE, including or "it holds none of the expressions to include", beyond)
+
+    def is_final(self, ruling: Ruling) -> bool:
+        """Whether a link that was refused would be refused on every page: then depth and hops were not asked."""
+        return ruling.rule in OF_THE_URL or (ruling.rule is Rule.SCOPE and not self.off_site_hops)
 
     def judge_answer(self, content_type: str, length: int | None) -> Ruling | None:
         """The rule that keeps us from reading a document of this type and stated length; None: it may be read."""

@@ -20,12 +20,14 @@ def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> B
     errors = reason_errors(reason)
     if kind not in BlackKind.__members__.values():
         errors["kind"] = "must be one of " + ", ".join(BlackKind)
-    elif not text.strip() or len(text) > LONGEST_TEXT:
-        errors["text"] = f"must have 1 to {LONGEST_TEXT} characters"
+    elif not text.strip() or not text.isprintable():
+        errors["text"] = "must be one line of text"
     if errors:
         raise BadOrder(errors)
     try:
         spelt = read_entry(BlackKind(kind), text)
+        if len(spelt) > LONGEST_TEXT:
+            raise BadEntry(f"must have at most {LONGEST_TEXT} characters; it has {len(spelt):,} as it is kept")
         with transaction.atomic():
             entry = BlackListEntry.objects.create(kind=kind, text=spelt, reason=reason.strip(), by=by)
             note(by, entry, "added to the black list", {"reason": (None, entry.reason)})

@@ -96,6 +96,7 @@ class HostTurns:
         # A seed may have redirected here since the shift began, and then counts as a seed.
         if seeds := [read_address(url.url) for urls in claimed.values() for url in urls if url.depth == 0]:
             self._kit.filters = self._kit.filters.with_seeds(seeds)
+            self._kit.refusals.forget()
         return claimed
 
     def lease_more(self, toes: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from crawling.rules.addresses import Address
 from crawling.rules.blacklist import BlackList
-from crawling.rules.expressions import Expression, read_expression
+from crawling.rules.expressions import Expressions
 from crawling.rules.scope import Scope
 
 
@@ -60,8 +60,8 @@ class Filters:
     scope: Scope
     black_list: BlackList = field(default_factory=BlackList)
     schemes: frozenset[str] = frozenset()
-    include: tuple[tuple[str, Expression], ...] = ()
-    exclude: tuple[tuple[str, Expression], ...] = ()
+    include: Expressions = field(default_factory=Expressions)
+    exclude: Expressions = field(default_factory=Expressions)
     off_site_hops: int = 0
     types: tuple[str, ...] = ()
     max_document_bytes: int | None = None
@@ -73,8 +73,8 @@ class Filters:
             scope,
             black_list,
             frozenset(part.get("schemes", ())),
-            _compiled(part.get("include", ())),
-            _compiled(part.get("exclude", ())),
+            Expressions(part.get("include", ())),
+            Expressions(part.get("exclude", ())),
             part.get("off_site_hops", 0),
             tuple(part.get("types", ())),
             part.get("max_document_bytes"),
@@ -93,7 +93,7 @@ class Filters:
             return Ruling(False, Rule.SCHEME, f"only {' and '.join(sorted(self.schemes))} may be fetched")
         if not self.scope.admits_depth(depth):
             return Ruling(False, Rule.DEPTH, self.scope.why_not_so_deep())
-        if excluding := _first(self.exclude, address.url):
+        if excluding := self.exclude.find(address.url):
             return Ruling(False, Rule.EXCLUDE, excluding)
         return self._judge_place(address, depth, hops)
 
@@ -105,7 +105,7 @@ class Filters:
             return Ruling(False, Rule.SCOPE, why + allowed, beyond)
         if not self.include:
             return Ruling(True, Rule.SCOPE, f"{beyond} of {self.off_site_hops} links outside the scope" if beyond else "", beyond)
-        including = _first(self.include, address.url)
+        including = self.include.find(address.url)
         return Ruling(bool(including), Rule.INCLUDE, including or "it holds none of the expressions to include", beyond)
 
     def is_final(self, ruling: Ruling) -> bool:
@@ -119,15 +119,6 @@ class Filters:
         if self.max_document_bytes is not None and length is not None and length > self.max_document_bytes:
             return Ruling(False, Rule.SIZE, f"it has {length:,} bytes, and documents are limited to {self.max_document_bytes:,}")
         return None
-
-
-def _compiled(texts: Sequence[str]) -> tuple[tuple[str, Expression], ...]:
-    return tuple((text, read_expression(text)) for text in texts)
-
-
-def _first(expressions: tuple[tuple[str, Expression], ...], url: str) -> str:
-    """The first expression that a URL holds, with its number; "" if there is none."""
-    return next((f"expression {n}, {text}" for n, (text, compiled) in enumerate(expressions, start=1) if compiled.search(url)), "")
 
 
 def _is_of(content_type: str, wanted: str) -> bool:

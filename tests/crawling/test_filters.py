@@ -4,7 +4,7 @@ import pytest
 
 from crawling.rules.addresses import read_address
 from crawling.rules.blacklist import BadEntry, Black, BlackKind, BlackList, read_entry
-from crawling.rules.expressions import BadExpression, read_expression
+from crawling.rules.expressions import BadExpression, Expressions, read_expression
 from crawling.rules.filters import Filters, Rule
 from crawling.rules.orders import read_order
 from crawling.rules.scope import Reach, Scope
@@ -113,3 +113,11 @@ def test_mistakes_in_filters_and_limits_are_told_by_field(field, value, words):
     _, errors = read_order(order)
 
     assert words in next(message for name, message in errors.items() if name.partition(".")[0] == field)
+
+
+@pytest.mark.parametrize(
+    ("url", "found"), [("http://a.test/q", ""), ("http://a.test/X.ZIP", r"expression 2, (?i)\.zip$"), ("b)|", r"expression 3, \Qb)|")]
+)
+def test_expressions_are_found_as_if_each_were_asked_alone(url, found):
+    assert Expressions(["/y", r"(?i)\.zip$", r"\Qb)|"]).find(url) == found
+    assert Expressions(["/y", r"(?i)\.zip$"]).find("http://a.test/y.zip") == "expression 1, /y"

@@ -28,6 +28,10 @@ class UnknownRun(CrawlError):
     """The crawl has no such run."""
 
 
+class NotThere(CrawlError):
+    """There is no such thing."""
+
+
 class KeyReused(CrawlError):
     """The idempotency key belongs to another order; a new order needs a new key."""
 

@@ -10,7 +10,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.text import capfirst
 
 from allocation.wording import Measure
+from crawling.budget_form import NAMES as BUDGET_NAMES
+from crawling.budget_form import BudgetForm, budget_answers
 from crawling.fetching_form import TABLES, FetchingForm, fetching_answers
+from crawling.filters_form import FiltersForm, filters_answers
+from crawling.form_fields import MIB, lines, number_field, plain, scaled
 from crawling.models import CrawlJob
 from crawling.ordering_form import OrderingForm, ordering_answers
 from crawling.reading_form import ReadingForm, reading_answers
@@ -20,11 +24,10 @@ from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
 from crawling.services.creating import free_name, name_for
 
-MIB = 1024 * 1024
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
 #: an order's field -> the form's, where they differ: people think in other units than programs
-FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes"}
+FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes", "max_document_bytes": "max_document_megabytes", **BUDGET_NAMES}
 #: limits that the order has in another unit, with a number that they may be
 EXAMPLES = {"max_megabytes": "500", "max_minutes": "90"}
 AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size", "archive")
@@ -45,13 +48,7 @@ ORDERS = (
 ARCHIVE = (("true", "Keep every answer as it came"), ("false", "Keep only what is found"))
 
 
-def _number(label: str, help_text: str, *, initial: str = "", mode: str = "numeric") -> forms.CharField:
-    """A number is checked as text by the order, which says what is wrong with it; a browser would throw the text away."""
-    widget = forms.TextInput(attrs={"inputmode": mode, "autocomplete": "off"})
-    return forms.CharField(label=label, help_text=help_text, initial=initial, required=False, max_length=40, widget=widget)
-
-
-class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
+class CrawlForm(FiltersForm, BudgetForm, ReadingForm, FetchingForm, OrderingForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
@@ -81,14 +78,16 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
         label="Follow links to", required=False, choices=SCOPES, help_text="Where one of the addresses redirects to counts as one of them."
     )
     order = forms.ChoiceField(label="Order of visits", required=False, choices=ORDERS)
-    max_pages = _number("Pages", "Fetched, redirects included.")
-    max_depth = _number("Depth", "Links away from the start; 0 fetches the start only.")
-    max_megabytes = _number("Megabytes", "Of documents, together.", mode="decimal")
-    max_minutes = _number("Minutes", "From the first fetch on.", mode="decimal")
-    delay_seconds = _number(
+    max_pages = number_field("Pages", "Fetched, redirects included.")
+    max_depth = number_field("Depth", "Links away from the start; 0 fetches the start only.")
+    max_megabytes = number_field("Megabytes", "Of documents, together.", mode="decimal")
+    max_minutes = number_field("Minutes", "From the first fetch on.", mode="decimal")
+    delay_seconds = number_field(
         "Seconds between two fetches from a host", "A site whose robots.txt asks for more gets more.", initial="1", mode="decimal"
     )
-    processes = _number("Parallel workers", "They share the hosts out among them; more than one gains nothing on one host.", initial="1")
+    processes = number_field(
+        "Parallel workers", "They share the hosts out among them; more than one gains nothing on one host.", initial="1"
+    )
     preset = forms.ChoiceField(label="Claim by", initial="normal", widget=forms.RadioSelect)
     archive = forms.ChoiceField(
         label="Archive",
@@ -96,7 +95,7 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
         choices=ARCHIVE,
         help_text="In WARC files, which other tools read, too; pages can be viewed as they were.",
     )
-    batch_size = _number("URLs a host hands out at a time", "1 keeps the order of visits exact; more is faster.", initial="100")
+    batch_size = number_field("URLs a host hands out at a time", "1 keeps the order of visits exact; more is faster.", initial="100")
 
     def __init__(self, *args: Any, capacity: Mapping[str, int], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -106,7 +105,7 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
         preset.choices = [(name, f"{name}: {_in_words(claim)}") for name, claim in self.presets.items()]
         for key, units in capacity.items():
             sizes = ", ".join(f"{name} {claim[key]:,}" for name, claim in self.presets.items())
-            self.fields[f"{CLAIM}{key}"] = _number(f"Max {Measure(key, '').name}", f"Empty: {sizes}; the pool has {units:,}.")
+            self.fields[f"{CLAIM}{key}"] = number_field(f"Max {Measure(key, '').name}", f"Empty: {sizes}; the pool has {units:,}.")
 
     def clean_seeds_file(self) -> list[str]:
         """The file's lines."""
@@ -116,13 +115,13 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
         if (file.size or 0) > MAX_FILE_BYTES:
             raise forms.ValidationError("This file is larger than 1 MB; split it over several crawls.")
         try:
-            return _lines(file.read().decode("utf-8-sig"))
+            return lines(file.read().decode("utf-8-sig"))
         except UnicodeDecodeError as error:
             raise forms.ValidationError("This file is not text in UTF-8; save it as plain text, one URL a line.") from error
 
     def all_seeds(self) -> list[str]:
         """From the box and the file, in this order."""
-        return [*_lines(self.cleaned_data.get("seeds", "")), *self.cleaned_data.get("seeds_file", [])]
+        return [*lines(self.cleaned_data.get("seeds", "")), *self.cleaned_data.get("seeds_file", [])]
 
     def as_order(self) -> dict[str, Any]:
         """The order's fields, unchecked; what was left empty is left out."""
@@ -130,8 +129,8 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
         seeds = self.all_seeds()
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
-        fields |= {name: _scaled(answers[mine], by) for name, mine, by in _SCALES if answers.get(mine)}
-        fields |= self.reading() | self.fetching() | self.ordering()
+        fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
+        fields |= self.reading() | self.filters() | self.budget() | self.fetching() | self.ordering()
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
         return fields
@@ -146,7 +145,7 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
     def _no_number(self, field: str) -> str:
         """What to say of a limit in the form's own unit that is no number; the order would speak of its own unit. Empty: it is one."""
         example = EXAMPLES.get(field)
-        if example is None or isinstance(_scaled(self.cleaned_data.get(field, ""), 1), int):
+        if example is None or isinstance(scaled(self.cleaned_data.get(field, ""), 1), int):
             return ""
         return f"{self.fields[field].label} must be a number, like {example}; leave the field empty for no limit."
 
@@ -158,7 +157,7 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
         """A browser does not send a chosen file twice: its lines move into the box."""
         lines = self.cleaned_data.get("seeds_file")
         if lines:
-            self.data = {**self.answers, "seeds": "\n".join([*_lines(self.data.get("seeds", "")), *lines])}
+            self.data = {**self.answers, "seeds": "\n".join([*lines(self.data.get("seeds", "")), *lines])}
 
     @property
     def answers(self) -> dict[str, Any]:
@@ -173,20 +172,22 @@ class CrawlForm(ReadingForm, FetchingForm, OrderingForm):
         return any(self[name].value() or self[name].errors for name in names) or batch.value() != "100" or bool(batch.errors)
 
 
-_SCALES = (("max_bytes", "max_megabytes", MIB), ("max_seconds", "max_minutes", 60))
+SCALES = (("max_bytes", "max_megabytes", MIB), ("max_seconds", "max_minutes", 60))
 
 
 def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     """What the form would have been filled in with for a crawl like this one, under a free name."""
     chosen = next((name for name, claim in preset_claims(capacity).items() if claim == crawl.claim), None)
-    answers = {name: "" if (value := getattr(crawl, name)) is None else _plain(value) for name in AS_THEY_ARE[2:]}
-    answers |= {mine: _plain(getattr(crawl, name) / by) for name, mine, by in _SCALES if getattr(crawl, name) is not None}
+    answers = {name: "" if (value := getattr(crawl, name)) is None else plain(value) for name in AS_THEY_ARE[2:]}
+    answers |= {mine: plain(getattr(crawl, name) / by) for name, mine, by in SCALES if getattr(crawl, name) is not None}
     answers |= {} if chosen else {f"{CLAIM}{key}": str(units) for key, units in crawl.claim.items()}
     return {
         **answers,
         **reading_answers(crawl),
         **fetching_answers(crawl),
         **ordering_answers(crawl),
+        **filters_answers(crawl),
+        **budget_answers(crawl),
         "name": free_name(crawl.name),
         "seeds": "\n".join(crawl.seeds),
         "scope": crawl.scope,
@@ -196,27 +197,9 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _form_field(key: str) -> str:
-    if (table := key.partition(".")[0]) in ("extract", "importance", *TABLES):
+    if (table := key.partition(".")[0]) in ("extract", "importance", "schemes", "include", "exclude", "types", *TABLES):
         return table
     return f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
-
-
-def _lines(text: str) -> list[str]:
-    return [line for raw in text.splitlines() if (line := raw.strip()) and not line.startswith("#")]
-
-
-def _scaled(text: str, by: int) -> str | int:
-    """In the order's unit; what is no number is left to the order to refuse."""
-    try:
-        return round(float(text) * by)
-    except (ValueError, OverflowError):
-        return text
-
-
-def _plain(number: float) -> str:
-    if isinstance(number, bool):
-        return str(number).lower()
-    return str(int(number)) if float(number).is_integer() else repr(number)
 
 
 def _in_words(claim: Mapping[str, int]) -> str:

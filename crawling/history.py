@@ -5,10 +5,8 @@ from __future__ import annotations
 from django.db import connection
 
 from crawling.models import Url
-from crawling.rules.addresses import fingerprint, read_address, signed
+from crawling.rules.addresses import fingerprints, read_address
 
-#: A URL whose fingerprint was taken has the next one that was free; a third of one fingerprint has never been seen.
-WALK = 4
 #: run by run, so that each look is one step down the index that knows a run's fingerprints
 FIND = """
 SELECT u.id FROM crawling_run r CROSS JOIN LATERAL (
@@ -25,10 +23,8 @@ def history_of(text: str, *, before: int | None = None, limit: int) -> tuple[str
     Raises BadUrl.
     """
     url = read_address(text).url
-    first = fingerprint(url)
-    marks = [signed((first + step) % (1 << 64)) for step in range(WALK)]
     with connection.cursor() as cursor:
-        cursor.execute(FIND, [marks, url, LARGEST if before is None else before, limit + 1])
+        cursor.execute(FIND, [fingerprints(url), url, LARGEST if before is None else before, limit + 1])
         ids = [row[0] for row in cursor.fetchall()]
     rows = Url.objects.select_related("run__crawl", "page").filter(pk__in=ids[:limit]).order_by("-run_id")
     found = list(rows)

@@ -2,12 +2,16 @@
 
 from django.urls import path, re_path
 
-from crawling.views import crawl, crawls, deleting, documents, new, steering, stored
+from crawling.views import blacklist, crawl, crawls, deleting, documents, new, scope, steering, stored
 
 app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
     path("new/", new.new, name="new"),
+    path("url/", blacklist.url, name="url"),
+    path("blacklist/", blacklist.blacklist, name="blacklist"),
+    path("blacklist/<int:number>/remove/", blacklist.remove, name="blacklist-remove"),
+    path("test-scope/", scope.test_scope, name="test-scope"),
     path("test-fetch/", new.test_fetch, name="test-fetch"),
     path("<int:crawl>/delete/", deleting.delete, name="delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
@@ -17,6 +21,8 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/record/", stored.record, name="page-record"),
     path("<int:pk>/archive/", stored.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", stored.file, name="archive-file"),
+    path("<int:pk>/scope/", scope.scope, name="scope"),
+    path("<int:pk>/robots/", scope.robots, name="robots"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/extracted/", documents.extracted, name="extracted"),
     re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),

@@ -11,13 +11,21 @@ from django.db.models import Q
 #: sees everything but secrets
 VIEW = ("crawling.view_crawljob", "allocation.view_pool", "dnscache.view_dnsentry")
 #: makes and steers crawls
-OPERATE = ("crawling.add_crawljob", "crawling.change_crawljob", "crawling.delete_crawljob", "crawling.change_identity")
+OPERATE = (
+    "crawling.add_crawljob",
+    "crawling.change_crawljob",
+    "crawling.delete_crawljob",
+    "crawling.change_identity",
+    "crawling.add_blacklistentry",
+)
 #: sets limits, networks and users; in the admin site
 ADMINISTER = (
     "allocation.change_pool",
     "crawling.add_allowednetwork",
     "crawling.change_allowednetwork",
     "crawling.delete_allowednetwork",
+    "crawling.delete_blacklistentry",
+    "crawling.add_robotsexception",
     "dnscache.delete_dnsentry",
     "auth.add_user",
     "auth.change_user",

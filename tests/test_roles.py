@@ -54,6 +54,12 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/archive/": {"GET": VIEWER},
     "crawls/<int:pk>/archive/<int:number>/": {"GET": OPERATOR},
     "crawls/<int:pk>/hosts/": {"GET": VIEWER},
+    "crawls/url/": {"GET": VIEWER},
+    "crawls/blacklist/": {"GET": VIEWER, "POST": OPERATOR},
+    "crawls/blacklist/<int:number>/remove/": {"POST": ADMINISTRATOR},
+    "crawls/test-scope/": {"POST": OPERATOR},
+    "crawls/<int:pk>/scope/": {"GET": VIEWER, "POST": OPERATOR},
+    "crawls/<int:pk>/robots/": {"POST": ADMINISTRATOR},
     "crawls/<int:pk>/extracted/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": {"GET": VIEWER},
     "crawls/<int:pk>/traps/": {"POST": OPERATOR},
@@ -86,6 +92,12 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/log": {"GET": VIEWER},
     "api/crawls/<crawl_id>/errors": {"GET": VIEWER},
     "api/crawls/<crawl_id>/stats": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/scope-test": {"POST": VIEWER},
+    "api/crawls/<crawl_id>/revisions": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/robots-exceptions": {"GET": VIEWER, "POST": ADMINISTRATOR},
+    "api/crawls/<crawl_id>/robots-exceptions/<number>": {"DELETE": ADMINISTRATOR},
+    "api/blacklist": {"GET": VIEWER, "POST": OPERATOR},
+    "api/blacklist/<number>": {"DELETE": ADMINISTRATOR},
     "api/url": {"GET": VIEWER},
     "api/pools": {"GET": VIEWER},
     "api/pools/<pool_id>": {"GET": VIEWER, "PATCH": ADMINISTRATOR},
@@ -113,6 +125,9 @@ BODIES: dict[str, dict[str, object]] = {
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
     "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},
     "POST api/crawls/<crawl_id>/traps/<key>": {"verdict": "ban"},
+    "POST api/crawls/<crawl_id>/scope-test": {"urls": ["http://127.0.0.1:8900/"]},
+    "POST api/crawls/<crawl_id>/robots-exceptions": {"host": "a.test", "reason": "agreed", "hours": 1},
+    "POST api/blacklist": {"kind": "host", "text": "a.test", "reason": "asked for"},
     "POST trials/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
     "POST api/banker/check": {"available": [1], "maximum": [[1]], "allocation": [[0]]},
 }
@@ -120,6 +135,8 @@ BODIES: dict[str, dict[str, object]] = {
 EMPTY = {
     "api/",
     "api/dns/<name>",
+    "api/blacklist/<number>",
+    "api/crawls/<crawl_id>/robots-exceptions/<number>",
     "crawls/<int:pk>/pages/<int:url>/",
     "crawls/<int:pk>/pages/<int:url>/content/",
     "crawls/<int:pk>/pages/<int:url>/record/",
@@ -174,7 +191,7 @@ def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
     pool, trial, process = Pool.objects.get(), Trial.objects.get(), Process.objects.get()
     values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
-    values |= {"verb": "pause", "name": "nobody.example", "kind": "csv", "key": "1"}
+    values |= {"verb": "pause", "name": "nobody.example", "kind": "csv", "key": "1", "number": "1"}
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])

@@ -8,19 +8,36 @@ from ninja import Query, Router
 
 from crawling.api.parameters import TEXT, Cursor, Limit
 from crawling.api.permissions import Asking, may_view
-from crawling.api.schemas import Met, UrlHistory
+from crawling.api.schemas import FactOut, Met, UrlHistory, WhyOut
 from crawling.history import history_of
 from crawling.models import Url, UrlState
+from crawling.why import Answer, why
 
 history = Router()
 Address = Annotated[str, Query(min_length=1, max_length=4096, pattern=TEXT, description="a whole URL, in any spelling")]
 
 
-@history.get("", response=UrlHistory, summary="What became of a URL in every run, the latest run first")
+@history.get("", response=UrlHistory, summary="What became of a URL in every run, and why, or why not, by each crawl's rules")
 @may_view
 def url(request: Asking, u: Address, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL or not."""
     canonical, rows, following = history_of(u, before=cursor, limit=limit)
-    return {"url": canonical, "items": [_met(row) for row in rows], "next": following}
+    answers = why(u)[1] if cursor is None else []
+    return {"url": canonical, "items": [_met(row) for row in rows], "crawls": [_why(answer) for answer in answers], "next": following}
+
+
+def _why(answer: Answer) -> WhyOut:
+    return WhyOut(
+        crawl=answer.crawl.pk,
+        name=answer.crawl.name,
+        run=answer.run.number if answer.run else None,
+        met=answer.met,
+        rule=answer.rule,
+        number=answer.number,
+        admits=answer.admits,
+        revision=answer.crawl.revision,
+        facts=[FactOut(about=fact.about, sentence=fact.sentence, url=fact.url or None) for fact in answer.facts],
+    )
 
 
 def _met(row: Url) -> Met:

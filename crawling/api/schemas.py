@@ -176,6 +176,84 @@ class Met(Schema):
     fetched_at: datetime | None
 
 
+class FactOut(Schema):
+    about: str = Field(description="rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget")
+    sentence: str
+    url: str | None = Field(description="the address that the sentence ends with")
+
+
+class WhyOut(Schema):
+    """What one crawl says of a URL, by its rules as they stand now."""
+
+    crawl: int
+    name: str
+    run: int | None = Field(description="number of the latest run; null for a draft")
+    met: str = Field(description="its state in that run; kept out, never met, or not started")
+    rule: str = Field(description="the rule that decides")
+    number: int = Field(description="of the rule; they are asked in this order")
+    admits: bool
+    revision: int = Field(description="of the order")
+    facts: list[FactOut]
+
+
+class TestedOut(Schema):
+    """What a crawl's rules say of an address; `rule` is empty for what is no URL."""
+
+    url: str
+    admits: bool
+    rule: str
+    number: int
+    sentence: str
+    hops: int = Field(description="links in a row outside the scope, this one included")
+
+
+class TestedList(Schema):
+    revision: int
+    items: list[TestedOut]
+
+
+class RevisionOut(Schema):
+    number: int
+    at: datetime
+    by: str | None = Field(description="null: the command line")
+    changes: dict[str, list[Any]] = Field(description="from and to, by field")
+
+
+class RevisionPage(Schema):
+    items: list[RevisionOut]
+    next: int | None
+
+
+class BlackOut(Schema):
+    id: int
+    kind: str
+    text: str
+    reason: str
+    by: str | None = Field(description="null: the command line")
+    created_at: datetime
+
+
+class BlackPage(Schema):
+    items: list[BlackOut]
+    next: int | None
+
+
+class ExceptionOut(Schema):
+    """Until `expires_at` the host's robots.txt does not bind the crawl."""
+
+    id: int
+    host: str
+    reason: str
+    by: str | None = Field(description="null: the command line")
+    created_at: datetime
+    expires_at: datetime
+    holds: bool
+
+
+class ExceptionList(Schema):
+    items: list[ExceptionOut]
+
+
 class CrawlPage(Schema):
     items: list[CrawlOut]
     next: int | None
@@ -213,4 +291,5 @@ class MinutePage(Schema):
 class UrlHistory(Schema):
     url: str = Field(description="in canonical form")
     items: list[Met]
+    crawls: list[WhyOut] = Field(description="why, or why not, by crawl, the newest first; on the first page only")
     next: int | None

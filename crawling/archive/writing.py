@@ -11,6 +11,7 @@ from crawling.archive import records
 from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
 from crawling.archive.originals import Originals
 from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, Record, began, record_id
+from crawling.frontier.filtering import OBEYED
 from crawling.frontier.parcels import Parcel, Place
 from crawling.frontier.recording import Answer
 from crawling.rules.statuses import NOT_MODIFIED_STATUS, succeeded
@@ -21,6 +22,8 @@ class Volume:
 
     def __init__(self, run_id: int, *, is_alone: bool, facts: Mapping[str, str]) -> None:
         self._facts = facts
+        # What a file begins with says nothing of exceptions that were made since; it is said again before the first record under them.
+        self._must_say = facts.get("robots", OBEYED) != OBEYED
         remove_abandoned()
         self._slot = Slot(run_id, this_machine())
         try:
@@ -75,7 +78,8 @@ class Volume:
             self._full[self._file.row.pk] = self._file.length
             self._file.close()
             self._file = open_next(self._slot)
-        if not self._file.length:
+        if not self._file.length or self._must_say:
+            self._must_say = False
             row = self._file.row
             record = records.warcinfo(self._next_id(), at=datetime.now(UTC), file_name=row.name, facts=self._facts)
             self._file.append(records.packed(record))

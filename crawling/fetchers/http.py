@@ -24,6 +24,10 @@ CHUNK_BYTES = 64 * 1024
 SPOOL_BYTES = 64 * 1024
 
 
+#: asked of the head of an answer that has a document: its type and stated length; None: it may be read, otherwise why not
+Judge = Callable[[str, int | None], tuple[FetchStatus, str] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """status: HTTP's, or a negative FetchStatus with the reason in `error`. The body is decoded.
@@ -100,18 +104,19 @@ def fetch(
     received: Callable[[int], None] = lambda count: None,
     keep: bool = False,
     how: How = AS_USUAL,
+    judge: Judge | None = None,
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
     `received` is told each piece's size and may wait, so that bandwidth stays within what was granted.
-    keep: hand on the exchange, too.
+    keep: hand on the exchange, too. judge: says of an answer's head whether to read on.
     """
     if not keep:
-        return _fetch(session, url, address, headers, max_bytes, received, how, None)
+        return _fetch(session, url, address, headers, max_bytes, received, how, judge, None)
     payload: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # whoever gets the exchange closes it
     fetched = None
     try:
-        fetched = _fetch(session, url, address, headers, max_bytes, received, how, payload)
+        fetched = _fetch(session, url, address, headers, max_bytes, received, how, judge, payload)
         return fetched
     finally:
         if fetched is None or fetched.exchange is None:
@@ -126,6 +131,7 @@ def _fetch(
     max_bytes: int,
     received: Callable[[int], None],
     how: How,
+    judge: Judge | None,
     payload: IO[bytes] | None,
 ) -> Fetched:
     started = time.monotonic()
@@ -137,6 +143,8 @@ def _fetch(
         ) as response:
             if how.cookies:
                 how.cookies.take(response)
+            if judge and (unwanted := _unwanted(response, judge)):
+                return Fetched(unwanted[0], response.headers, b"", time.monotonic() - started, unwanted[1], response.status_code)
             body = _read(response, max_bytes, received, payload)
             seconds = time.monotonic() - started
             if len(body) > max_bytes:
@@ -156,6 +164,14 @@ def _fetch(
     except requests.exceptions.RequestException as trouble:
         status, error = FetchStatus.BROKEN_ANSWER, str(trouble)
     return Fetched(status, seconds=time.monotonic() - started, error=error[:500].replace("\0", ""))
+
+
+def _unwanted(response: requests.Response, judge: Judge) -> tuple[FetchStatus, str] | None:
+    if not 200 <= response.status_code < 300:
+        return None
+    stated = response.headers.get("Content-Length", "")
+    head = Fetched(response.status_code, response.headers)
+    return judge(head.content_type, int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 19 else None)
 
 
 def _read(response: requests.Response, max_bytes: int, received: Callable[[int], None], payload: IO[bytes] | None) -> bytes:

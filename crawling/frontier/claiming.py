@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 
+from crawling.frontier.hosts import within_host_budget
 from crawling.frontier.limits import pages_left
 from crawling.frontier.locking import locked_run
 from crawling.models import Run, Shift
@@ -54,7 +55,7 @@ WITH picked AS (
 )
 UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
-RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects
+RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops
 """
 
 #: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is. One that gave all
@@ -110,6 +111,7 @@ class ClaimedUrl:
     attempts: int
     rank: float
     redirects: int = 0
+    hops: int = 0
 
 
 def lease_hosts(
@@ -140,7 +142,7 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
     A shift whose books are closed gets none: nobody would give them back.
     """
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
-        limits = _within_page_limit(run, wanted)
+        limits = within_host_budget(run, _within_page_limit(run, wanted))
         if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
             return {}
         cursor.execute(CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk})

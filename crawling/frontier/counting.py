@@ -32,6 +32,12 @@ UPDATE crawling_hostqueue q SET done = q.done + ended.n
 FROM unnest(%s::bigint[], %s::int[]) AS ended(id, n) WHERE q.id = ended.id
 """
 
+COUNT_ANSWERS = """
+UPDATE crawling_hostqueue q
+SET pages = q.pages + had.pages, bytes = q.bytes + had.bytes, began_at = coalesce(q.began_at, clock_timestamp())
+FROM unnest(%s::bigint[], %s::int[], %s::bigint[]) AS had(id, pages, bytes) WHERE q.id = had.id
+"""
+
 COUNT_STATUSES = """
 INSERT INTO crawling_runstatuscount AS c (run_id, state, status, urls)
 SELECT %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
@@ -62,6 +68,7 @@ def count_outcomes(
         cursor.execute(COUNT_STATUSES, [shift.process.run_id, list(states), list(statuses), list(by_status.values())])
     by_state = Counter(outcome.state for outcome in ended)
     answers = [outcome.answer for outcome in outcomes if outcome.answer]
+    _count_answers(cursor, outcomes, queues)
     cursor.execute(
         ADD_COUNTS,
         [
@@ -78,6 +85,18 @@ def count_outcomes(
         ],
     )
     return int(cursor.fetchone()[0])
+
+
+def _count_answers(cursor: CursorWrapper, outcomes: Collection[Outcome], queues: Mapping[int, int]) -> None:
+    """Count answers and their bytes by host: what limits on each host go by."""
+    pages: Counter[int] = Counter()
+    sizes: Counter[int] = Counter()
+    for outcome in outcomes:
+        if outcome.answer:
+            pages[queues[outcome.url_id]] += 1
+            sizes[queues[outcome.url_id]] += outcome.answer.bytes
+    if pages:
+        cursor.execute(COUNT_ANSWERS, [list(pages), list(pages.values()), [sizes[queue] for queue in pages]])
 
 
 def count_seeds(run_id: int, discovered: int) -> None:

@@ -1,4 +1,4 @@
-"""What ends a run before its frontier is empty."""
+"""What ends a run before its frontier is empty, and what keeps new URLs out of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
 from crawling.models import Run, RunCount, UrlState
+from crawling.rules.filters import Rule
+from crawling.rules.statuses import FetchStatus
 
 
 def pages_left(run: Run) -> int | None:
@@ -18,15 +20,41 @@ def pages_left(run: Run) -> int | None:
 
 
 def limit_reached(run: Run) -> str:
-    """The sentence of the limit that the run has reached, or nothing. That on pages is exact: no more are claimed than it leaves,
+    """The sentence of the hard limit that the run has reached, or nothing. That on pages is exact: no more are claimed than it leaves,
     and what is in process then comes to its end. The others may be passed by what is being fetched when they are reached."""
     crawl = run.crawl
-    if crawl.max_pages is not None and _total(run, "fetched") >= crawl.max_pages:
-        return f"The limit of {crawl.max_pages} pages is reached; the frontier holds more."
-    if crawl.max_bytes is not None and _total(run, "bytes") >= crawl.max_bytes:
-        return f"The limit of {filesizeformat(crawl.max_bytes)} is reached; the frontier holds more."
-    if crawl.max_seconds is not None and run.started_at and (timezone.now() - run.started_at).total_seconds() >= crawl.max_seconds:
-        return f"The limit of {crawl.max_seconds:,} seconds is reached; the frontier holds more."
+    reached = _reached(run, crawl.max_pages, crawl.max_bytes, crawl.max_seconds)
+    return f"The limit of {reached} is reached; the frontier holds more." if reached else ""
+
+
+def soft_limit_reached(run: Run) -> str:
+    """The part of a sentence that names the soft limit that the run has reached, or nothing."""
+    budget = run.crawl.budget
+    reached = _reached(run, budget.get("soft_pages"), budget.get("soft_bytes"), budget.get("soft_seconds"))
+    return f"the soft limit of {reached} is reached" if reached else ""
+
+
+def ending_of(run: Run) -> str:
+    """What to say of a run with nothing left to fetch: whether limits kept anything out."""
+    kept_out = set(run.verdict_counts.values_list("rule", flat=True))
+    if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
+        return f"{reached.capitalize()}: no address that was found after that was let in, and all known before are done."
+    closed = run.urls.filter(state=UrlState.EXCLUDED, status=FetchStatus.HOST_BUDGET).values("queue").distinct().count()
+    if closed:
+        return f"Every URL in scope is done, but for those on {closed:,} host{'s' * (closed != 1)} whose limit was reached."
+    if Rule.HOST_BUDGET in kept_out:
+        return "Every URL that was let in is done; a soft limit on each host kept others out."
+    return "Every URL in scope is done."
+
+
+def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:
+    """The first of these limits that the run has reached, in words."""
+    if pages is not None and _total(run, "fetched") >= pages:
+        return f"{pages} pages"
+    if size is not None and _total(run, "bytes") >= size:
+        return filesizeformat(size)
+    if seconds is not None and run.started_at and (timezone.now() - run.started_at).total_seconds() >= seconds:
+        return f"{seconds:,} seconds"
     return ""
 
 

@@ -11,13 +11,16 @@ from typing import NamedTuple
 from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.budget import within_budget
 from crawling.frontier.chronicle import Chronicle
 from crawling.frontier.contents import Contents, find_originals
 from crawling.frontier.counting import count_outcomes
+from crawling.frontier.filtering import rules_key
 from crawling.frontier.locking import locked_run
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.quarantine import catch
 from crawling.frontier.sowing import Candidate, sow
+from crawling.frontier.verdicts import Refusal, keep_refusals
 from crawling.frontier.watching import Watch, watch_yields
 from crawling.frontier.weighing import gains_of, refund
 from crawling.models import ExtractedRow, Page, Shift, UrlState
@@ -114,6 +117,7 @@ class Outcome:
     retry_seconds: float | None = None
     answer: Answer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
+    refusals: Sequence[Refusal] = ()
     parcel: Parcel | None = None
 
 
@@ -163,7 +167,10 @@ def record(
         pages = [_page(run.pk, outcome, originals) for outcome in kept if outcome.answer]
         Page.objects.bulk_create(pages)
         _keep_extracted(run.pk, kept)
-        links = [link for outcome in kept for link in outcome.links]
+        links, refusals = within_budget(run, [link for outcome in kept for link in outcome.links])
+        refusals += [refusal for outcome in kept for refusal in outcome.refusals]
+        if refusals:
+            keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
         gains = gains_of(cursor, run, kept, {url: row.rank for url, row in settled.items()})
         discovered = sow(run, [link for link in links if not link.trap], numbers=numbers, gains=gains)
         trapped = [link for link in links if link.trap]

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.counting import count_seeds
 from crawling.frontier.meeting import Meeting, meet
 from crawling.frontier.weighing import ranking_of
 from crawling.models import Run, UrlState
@@ -33,11 +34,12 @@ SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.h
 
 #: ids follow the order of the arrays, and the order of ids is the order of visits among equals
 ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, state)
-SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, new.backlinks, %(state)s
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops, state)
+SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, new.backlinks, new.hops,
+       %(state)s
 FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[],
-            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, place)
+            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[], %(hops)s::int[])
+     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops, place)
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
@@ -56,6 +58,7 @@ class Candidate:
     """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
 
     trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is no directory above it.
+    hops: links in a row outside the scope, this one included.
     """
 
     address: Address
@@ -65,6 +68,7 @@ class Candidate:
     pattern: int | None = None
     trap: Pattern | None = None
     is_link: bool = True
+    hops: int = 0
 
 
 def sow(
@@ -101,6 +105,25 @@ def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
         if candidate.depth < once.setdefault(candidate.address.url, candidate).depth:
             once[candidate.address.url] = candidate
     return once
+
+
+def sow_found(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
+    """Queue what no shift brings, and count it; returns how many were new. The caller holds the run's lock."""
+    added = sow(run, candidates, numbers=numbers)
+    if added:
+        count_seeds(run.pk, added)
+    return added
+
+
+def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that the run does not know yet. Of two URLs with one fingerprint the later counts as known, which is right but for once
+    in 10^19 pairs."""
+    marks = {fingerprint(candidate.address.url): candidate for candidate in candidates}
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_SEEN, [run_id, list(marks)])
+        for mark, *_ in cursor.fetchall():
+            del marks[mark]
+    return list(marks.values())
 
 
 def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequence[int]) -> dict[str, int]:
@@ -180,6 +203,7 @@ class _Sower:
             "redirects": [row.redirects for row in rows],
             "patterns": [row.trap.key if row.trap else row.pattern for row in rows],
             "backlinks": [int(gain) if counts_backlinks else None for gain in gained],
+            "hops": [row.hops for row in rows],
             "state": self.state.value,
         }
         self.cursor.execute(ADD_URLS, values)

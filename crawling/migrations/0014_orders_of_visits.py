@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0012_documents_and_traps"),
+        ("crawling", "0013_fetching"),
     ]
 
     operations = [

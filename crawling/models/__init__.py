@@ -8,12 +8,15 @@ from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
 from crawling.models.patterns import TrapPattern
+from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
+from crawling.models.verdicts import Verdict, VerdictCount
 
 __all__ = [
     "AllowedDirectory",
     "AllowedNetwork",
     "ArchiveFile",
+    "BlackListEntry",
     "CookieJar",
     "CrawlJob",
     "ExtractedRow",
@@ -23,8 +26,10 @@ __all__ = [
     "LambdaRow",
     "Level",
     "LogLine",
+    "OrderRevision",
     "Page",
     "Reranking",
+    "RobotsException",
     "RobotsFile",
     "Run",
     "RunCount",
@@ -41,4 +46,6 @@ __all__ = [
     "TrustedProxy",
     "Url",
     "UrlState",
+    "Verdict",
+    "VerdictCount",
 ]

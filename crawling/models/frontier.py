@@ -54,6 +54,9 @@ class HostQueue(models.Model):
     queued = models.IntegerField(db_default=0)
     done = models.IntegerField(db_default=0, help_text="URLs that succeeded, failed or were excluded")
     due_at = models.DateTimeField(db_default=TransactionNow())
+    pages = models.IntegerField(db_default=0, help_text="answers had of it")
+    bytes = models.BigIntegerField(db_default=0, help_text="of their documents")
+    began_at = models.DateTimeField(null=True, help_text="when the first of them was recorded")
 
     class Meta:
         constraints = [
@@ -107,6 +110,7 @@ class Url(models.Model):
     credit = models.FloatField(null=True, help_text="what it held when it was fetched; OPIC's measure of its importance")
     pattern = models.BigIntegerField(null=True, help_text="key of the pattern it shares with URLs that differ by numbers and ids only")
     redirects = models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found")
+    hops = models.SmallIntegerField(db_default=0, help_text="links in a row outside the scope, the one that led here included")
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, related_name="urls")
     attempts = models.SmallIntegerField(db_default=0)

@@ -32,6 +32,9 @@ class CrawlJob(models.Model):
         default=dict, blank=True, help_text="the fields of `crawling.rules.sections.fetching`, secrets masked; `sealed` has them"
     )
     ordering = models.JSONField(default=dict, blank=True, help_text="weights and whether paths are ascended")
+    filters = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.filters`")
+    budget = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.budget`")
+    revision = models.PositiveIntegerField(db_default=1, default=1, help_text="of the order; each edit makes the next")
     claim = models.JSONField(help_text="Max: units by resource class")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -83,6 +86,10 @@ class Run(models.Model):
     reason = models.TextField(blank=True, help_text="one sentence: why it is in this state")
     trouble = models.TextField(blank=True, default="", help_text="why the product paused it by itself; empty: an operator did")
     keep_seconds = models.FloatField(null=True, help_text="how long what it holds is to stay reserved when it pauses; empty: not at all")
+    judged_by = models.CharField(
+        max_length=60, blank=True, default="", help_text="the rules that its waiting URLs were last held against: `rules_key`"
+    )
+    judged_to = models.JSONField(null=True, help_text="how far they have been held against newer ones")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -8,7 +8,7 @@ from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
 from crawling.processors.login import log_in, must_log_in
-from crawling.processors.prefetch import learn_robots, refusal_by_robots, way_to
+from crawling.processors.prefetch import learn_robots, refusal_by_robots, refusal_by_rules, way_to
 from crawling.processors.revalidate import fetch_anew, must_answer
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import WEB, Address, read_address
@@ -24,13 +24,16 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     assert visit.resolution is not None
     claimed = visit.urls[0]
     address = read_address(claimed.url)
+    if unwanted := refusal_by_rules(claimed, address, kit):
+        visit.urls.popleft()
+        return conclude(claimed, address, "", unwanted, kit)
     dial, refusal = way_to(address, visit.resolution, kit)
     robots = visit.robots.get(address.origin)
     if robots is None and refusal is None and address.scheme in WEB:
         learn_robots(visit, address, dial, kit)
         return None
     if robots is not None:
-        refusal = refusal or refusal_by_robots(robots, address)
+        refusal = refusal or (None if address.host_key in kit.unbound else refusal_by_robots(robots, address))
     if refusal is None and must_log_in(address, kit):
         log_in(visit, address, dial, kit)
         keep_cookies(visit, address, kit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -16,16 +16,18 @@ from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.recording import Answer, Outcome
 from crawling.frontier.sowing import Candidate
+from crawling.frontier.verdicts import Refusal
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.rules.ascending import directories_above
+from crawling.rules.filters import Ruling
 from crawling.rules.freshness import fresh_until, read_date
 from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
 from crawling.rules.revalidation import read_etag
 from crawling.rules.simhash import simhash
-from crawling.rules.statuses import MOST_REDIRECTS, FetchStatus, explain, is_redirect, may_pass, succeeded
+from crawling.rules.statuses import MOST_REDIRECTS, UNWANTED, FetchStatus, explain, is_redirect, may_pass, succeeded
 from crawling.rules.traps import pattern_of
 
 NOTHING = Document()
@@ -43,7 +45,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
         if retry is not None:
             return Outcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
     if fetched.status < 0:
-        state = UrlState.EXCLUDED if fetched.status == FetchStatus.ROBOTS_FORBID else UrlState.FAILED
+        state = UrlState.EXCLUDED if fetched.status in UNWANTED else UrlState.FAILED
         return Outcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, kit)
@@ -55,9 +57,9 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     maps = Links(address.url)
     for sitemap in sitemaps:
         maps.add(sitemap)
-    links = _links(claimed, address, [*document.links, *maps.found], target, kit)
+    links, refusals = _links(claimed, address, [*document.links, *maps.found], target, kit)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
-    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, parcel=parcel)
+    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
 
 
 def _parcel(claimed: ClaimedUrl, fetched: Fetched) -> Parcel | None:
@@ -82,28 +84,60 @@ def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
     return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, kit.reading))
 
 
-def _links(claimed: ClaimedUrl, address: Address, written: Sequence[Address], target: Address | None, kit: Kit) -> list[Candidate]:
-    """Where the page leads, as far as the frontier should hear of it.
+def _links(
+    claimed: ClaimedUrl, address: Address, written: Sequence[Address], target: Address | None, kit: Kit
+) -> tuple[list[Candidate], list[Refusal]]:
+    """What the frontier gets of a page, and what the rules keep out.
 
-    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`."""
+    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`.
+    """
     depth = claimed.depth + 1
+    gate = _Gate(claimed, kit)
     scheme = claimed.url.partition(":")[0]
-    found = [link for link in written if may_lead(scheme, link.scheme) and kit.scope.admits(link, depth)]
-    found = found if kit.counts_links else kit.seen.unseen(found, depth)
-    links = [candidate for link in found if (candidate := _candidate(link, depth, claimed, kit))]
+    links = gate.candidates([link for link in written if may_lead(scheme, link.scheme)], depth, counts_all=kit.counts_links)
     if kit.ascends:
-        above = kit.seen.unseen((link for link in directories_above(address) if kit.scope.admits(link, depth)), depth)
-        links += [replace(candidate, is_link=False) for link in above if (candidate := _candidate(link, depth, claimed, kit))]
-    if target and (claimed.depth == 0 or kit.scope.admits(target, claimed.depth)):
-        links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1))
-    return links
+        links += [replace(candidate, is_link=False) for candidate in gate.candidates(directories_above(address), depth)]
+    if target:
+        ruling = gate.judge(target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+        if ruling:
+            links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1, hops=ruling.hops))
+    return links, gate.refusals
 
 
-def _candidate(link: Address, depth: int, claimed: ClaimedUrl, kit: Kit) -> Candidate | None:
+class _Gate:
+    """Asks the rules of each link of a page, and keeps what they refuse."""
+
+    def __init__(self, claimed: ClaimedUrl, kit: Kit) -> None:
+        self._claimed, self._kit = claimed, kit
+        self.refusals: list[Refusal] = []
+
+    def candidates(self, links: Iterable[Address], depth: int, *, counts_all: bool = False) -> list[Candidate]:
+        """Those of a page's links that the frontier should hear of; `counts_all`: even of what it knows."""
+        hops = {link.url: (link, ruling.hops) for link in links if (ruling := self.judge(link, depth=depth, hops=self._claimed.hops))}
+        admitted = [link for link, _ in hops.values()]
+        found = admitted if counts_all else self._kit.seen.unseen(admitted, depth)
+        made = (_candidate(link, depth, hops[link.url][1], self._claimed, self._kit) for link in found)
+        return [candidate for candidate in made if candidate]
+
+    def judge(self, link: Address, *, depth: int, hops: int, is_seed: bool = False) -> Ruling | None:
+        """The ruling that lets a link in; None: it stays out."""
+        if not is_seed and self._kit.refusals.again(link.url):
+            return None
+        ruling = self._kit.filters.judge(link, depth=depth, hops=hops, is_seed=is_seed)
+        if ruling.admits:
+            return ruling
+        refusal = self._kit.refusals.first(
+            link, ruling, depth=depth, hops=hops, via=self._claimed.id, is_final=self._kit.filters.is_final(ruling)
+        )
+        self.refusals += [refusal] if refusal else []
+        return None
+
+
+def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, kit: Kit) -> Candidate | None:
     judged = kit.traps.judge(link)
     if judged.is_banned:
         return None
-    return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap)
+    return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap, hops=hops)
 
 
 def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:

@@ -15,15 +15,17 @@ from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.egress import Way
 from crawling.fetchers.hosts import HostSession
-from crawling.fetchers.http import Fetched, How, fetch
+from crawling.fetchers.http import Fetched, How, Judge, fetch
 from crawling.fetchers.registry import FETCHERS
 from crawling.fetchers.task import Task
+from crawling.frontier.rejudging import told
 from crawling.frontier.seen import Seen
+from crawling.frontier.verdicts import Refusals
 from crawling.rules.addresses import Address
 from crawling.rules.exchanges import exchange_of
+from crawling.rules.filters import Filters, Rule
 from crawling.rules.proxies import Proxy
 from crawling.rules.robots import MAX_ROBOTS_BYTES
-from crawling.rules.scope import Scope
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus, succeeded
 from crawling.rules.trapgate import TrapGate
@@ -36,7 +38,9 @@ WRAPPING_BYTES = 1024 * 1024
 
 @dataclass
 class Kit:
-    """Set once by the shift, but for `scope`, `delay_seconds` and `ascends`, which it renews while toes work.
+    """Set once by the shift, but for `filters`, `unbound`, `delay_seconds` and `ascends`, which it renews while toes work.
+
+    unbound: hosts whose robots.txt does not bind this crawl, because an administrator says why.
 
     archives: documents' exchanges are kept. fetching: how to ask, with its secrets; those headers go to `seed_hosts` only.
     answer_seconds: the longest for one document, where the order's own is not to count. sessions: of hosts, by host key.
@@ -48,7 +52,7 @@ class Kit:
 
     token: str
     user_agent: str
-    scope: Scope
+    filters: Filters
     delay_seconds: float
     max_document_bytes: int
     bandwidth: Bandwidth
@@ -69,6 +73,8 @@ class Kit:
     traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)
+    refusals: Refusals = field(default_factory=Refusals)
+    unbound: frozenset[str] = frozenset()
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
 
@@ -86,12 +92,14 @@ class Kit:
         max_bytes: int | None = None,
         *,
         keep: bool = False,
+        judge: Judge | None = None,
         asking: Mapping[str, str] | None = None,
         form: bytes | None = None,
     ) -> Fetched:
         """Fetch from a vetted address as the order says, within the shift's bandwidth.
 
-        asking: headers that ask for less than the whole document. form: what to post there.
+        judge: says of an answer's head whether to read on. asking: headers that ask for less than the whole document.
+        form: what to post there.
         """
         if address.scheme in FETCHERS:
             fetched = self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
@@ -110,6 +118,7 @@ class Kit:
             received=self._received,
             keep=keep,
             how=how,
+            judge=judge,
         )
         if fetched.status == HTTPStatus.UNAUTHORIZED:
             session.challenge = fetched.headers.get("WWW-Authenticate", "")
@@ -168,6 +177,20 @@ class Kit:
             return Way(proxy, vetted.permitted[0]), None
         status = FetchStatus.PROXY_FAILED
         return None, Fetched(status, error=f"{status.sentence} ({found.error or vetted.reason})")
+
+    def get_document(self, address: Address, dial: str, *, asking: Mapping[str, str] | None = None, form: bytes | None = None) -> Fetched:
+        """Fetch a URL of the crawl's: no more of it than its filters let in."""
+        most = min(self.max_document_bytes, self.filters.max_document_bytes or self.max_document_bytes)
+        fetched = self.get(address, dial, most, keep=self.archives, judge=self._judge_answer, asking=asking, form=form)
+        if fetched.status == FetchStatus.TOO_BIG and most < self.max_document_bytes:
+            return replace(fetched, status=FetchStatus.TOO_LARGE, error=f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)")
+        return fetched
+
+    def _judge_answer(self, content_type: str, length: int | None) -> tuple[FetchStatus, str] | None:
+        ruling = self.filters.judge_answer(content_type, length)
+        if ruling is None:
+            return None
+        return FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE, told(ruling)
 
     def pause(self, seconds: float) -> None:
         """Wait, but no longer than the shift lasts: it has seconds to end in."""

@@ -6,6 +6,8 @@ import time
 
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
+from crawling.frontier.claiming import ClaimedUrl
+from crawling.frontier.rejudging import status_of, told
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
@@ -16,6 +18,12 @@ from dnscache.answers import Status
 from dnscache.resolver import Resolution, resolve
 
 THIS_MACHINE = "127.0.0.1"
+
+
+def refusal_by_rules(claimed: ClaimedUrl, address: Address, kit: Kit) -> Fetched | None:
+    """Why the rules, as they are at this moment, keep us from fetching, if they do. Nothing was asked of the host yet."""
+    ruling = kit.filters.judge(address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+    return None if ruling.admits else Fetched(status_of(ruling), error=told(ruling))
 
 
 def address_to_dial(resolution: Resolution, port: int, kit: Kit) -> tuple[str, Fetched | None]:

@@ -24,10 +24,10 @@ def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, k
     """
     posted = kit.fetching.posts.get(address.url) if claimed.depth == 0 else None
     if posted is not None:
-        return kit.get(address, dial, keep=kit.archives, form=posted.encode())
+        return kit.get_document(address, dial, form=posted.encode())
     earlier = visit.earlier.get(claimed.id) if address.scheme in WEB else None
     stored = stored_document(earlier) if earlier else None
-    fetched = kit.get(address, dial, keep=kit.archives, asking=earlier.questions if earlier and stored else None)
+    fetched = kit.get_document(address, dial, asking=earlier.questions if earlier and stored else None)
     return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched
 
 

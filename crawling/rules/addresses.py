@@ -91,6 +91,13 @@ def fingerprint(url: str) -> int:
     return signed(xxh3_64_intdigest(url.encode()))
 
 
+def fingerprints(url: str) -> list[int]:
+    """Those under which a run may know a URL: its own, or, where another has that, the next that was free. A third of one fingerprint
+    has never been seen."""
+    first = fingerprint(url)
+    return [signed((first + step) % (1 << 64)) for step in range(4)]
+
+
 def signed(number: int) -> int:
     """An unsigned 64-bit number as the signed one with the same bits."""
     return number - (1 << 64) if number >= 1 << 63 else number

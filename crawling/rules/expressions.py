@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -28,3 +29,28 @@ def read_expression(text: str) -> Expression:
         said = error.args[0]
         reason = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
         raise BadExpression(f"{text!r} is no regular expression of RE2: {reason}. RE2 has no look-around and no back-references") from error
+
+
+class Expressions:
+    """Several expressions; most URLs hold none of them, which one look tells."""
+
+    def __init__(self, texts: Sequence[str] = ()) -> None:
+        self._each = [(text, read_expression(text)) for text in texts]
+        self._any = _joined(texts)
+
+    def __bool__(self) -> bool:
+        return bool(self._each)
+
+    def find(self, url: str) -> str:
+        """The first expression that a URL holds, with its number; "" if there is none."""
+        if self._any is not None and not self._any.search(url):
+            return ""
+        return next((f"expression {n}, {text}" for n, (text, compiled) in enumerate(self._each, start=1) if compiled.search(url)), "")
+
+
+def _joined(texts: Sequence[str]) -> Expression | None:
+    """One expression for all of them; None: together they are too large, or one needs to stand alone."""
+    try:
+        return read_expression("|".join(f"(?:{text})" for text in texts)) if len(texts) > 1 else None
+    except BadExpression:
+        return None

@@ -12,7 +12,9 @@ from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.fields import NUMBER, ONE_LINE, Bytes, Count, Text
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
+from crawling.rules.sections.budget import BudgetPart
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.selectors import BadSelector, read_selector
 
@@ -32,7 +34,7 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
-class CrawlOrder(FetchingPart, OrderingPart):
+class CrawlOrder(FiltersPart, BudgetPart, FetchingPart, OrderingPart):
     """A checked order. `None` as a limit means no limit.
 
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
@@ -123,6 +125,7 @@ SENTENCES = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "enum": "must be {expected}",
+    "literal_error": "must be {expected}",
     "value_error": "{error}",
 }
 
@@ -130,13 +133,15 @@ SENTENCES = {
 def read_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
     """Return the order, or None and a sentence by field. All mistakes are told at once."""
     try:
-        return CrawlOrder.model_validate(dict(fields)), {}
+        order = CrawlOrder.model_validate(dict(fields))
     except ValidationError as error:
         errors: dict[str, str] = {}
         for mistake in error.errors():
             field = ".".join(str(part) for part in mistake["loc"])
             errors.setdefault(field, sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
         return None, errors
+    mistakes = order.budget_mistakes()
+    return (None, mistakes) if mistakes else (order, {})
 
 
 def read_claim(value: object) -> dict[str, int]:

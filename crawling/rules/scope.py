@@ -70,7 +70,10 @@ class Scope:
                 Reach.PATH: f"{_directory(address)} is in no directory of a seed",
                 Reach.DOMAIN: f"{_root(Reach.DOMAIN, address)} is no domain of a seed",
             }[self.reach]
-        return "" if self.admits_depth(depth) else f"the depth is limited to {self.max_depth}"
+        return "" if self.admits_depth(depth) else self.why_not_so_deep()
+
+    def why_not_so_deep(self) -> str:
+        return f"the depth is limited to {DEEPEST if self.max_depth is None else self.max_depth}"
 
 
 def _root(reach: Reach, address: Address) -> str:

@@ -30,6 +30,11 @@ class FetchStatus(IntEnum):
     FILE_REFUSED = -14
     ARCHIVE_BUSY = -20
     TRAP = -30
+    FILTERED = -40
+    BLACK_LISTED = -41
+    WRONG_TYPE = -42
+    TOO_LARGE = -43
+    HOST_BUDGET = -44
     OUR_FAULT = -99
 
     @property
@@ -54,6 +59,11 @@ SENTENCES = {
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
+    FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
+    FetchStatus.BLACK_LISTED: "The black list of all crawls holds this address.",
+    FetchStatus.WRONG_TYPE: "The document's type is none that the crawl takes; only the answer's head was read.",
+    FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not read to its end.",
+    FetchStatus.HOST_BUDGET: "The crawl's limit on each host was reached before this page's turn.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
 }
 
@@ -92,6 +102,20 @@ def may_pass(status: int) -> bool:
     if 500 <= status < 600:
         return status not in NEVER_WILL
     return status in TRANSIENT or status == HTTPStatus.ACCEPTED
+
+
+#: nothing went wrong: somebody does not want the page to be fetched or kept
+UNWANTED = frozenset(
+    {
+        FetchStatus.ROBOTS_FORBID,
+        FetchStatus.TRAP,
+        FetchStatus.FILTERED,
+        FetchStatus.BLACK_LISTED,
+        FetchStatus.WRONG_TYPE,
+        FetchStatus.TOO_LARGE,
+        FetchStatus.HOST_BUDGET,
+    }
+)
 
 
 def is_redirect(status: int) -> bool:

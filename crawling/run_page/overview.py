@@ -6,9 +6,11 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from django.utils import timezone
+
 from allocation.selectors import in_words
 from crawling.fetching import told
-from crawling.models import CrawlJob, Page, Run, RunState, Shift
+from crawling.models import CrawlJob, Page, RobotsException, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
@@ -18,6 +20,7 @@ from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
 from crawling.run_page.log import LogWindow, log_of
 from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
+from crawling.run_page.rules import rules_in_words
 from crawling.run_page.statuses import Cause, StatusRow, causes_of, status_rows
 from crawling.selectors import CrawlView, crawl_view, run_view
 from crawling.services.bank import default_pool
@@ -75,6 +78,15 @@ class CrawlPage:
         return told(self.crawl)
 
     @property
+    def rules_in_words(self) -> list[tuple[str, str]]:
+        """What filters and finer limits say, where they say anything."""
+        return rules_in_words(self.crawl)
+
+    @property
+    def exceptions(self) -> list[RobotsException]:
+        return list(self.crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now()))
+
+    @property
     def order_of_visits(self) -> str:
         return self.crawl.visit_order.replace("_", " ")
 
@@ -119,6 +131,7 @@ class CrawlPage:
             if is_set
         ]
         given += self._ordering_options()
+        given += [f"--{name} {shlex.quote(text)}" for name in ("include", "exclude") for text in crawl.filters.get(name, ())]
         given += [f"--extract {shlex.quote(f'{name}={selector}')}" for name, selector in crawl.extract.items()]
         seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
         return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])

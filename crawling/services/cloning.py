@@ -9,10 +9,14 @@ from django.contrib.auth.models import User
 
 from crawling.fetching import fetching_of, shown
 from crawling.models import CrawlJob
+from crawling.rules.sections.budget import BudgetPart
+from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.services.creating import create_crawl
 
 LONGEST_NAME = 100
+#: parts of an order that is older than they are
+EMPTY = {**FiltersPart().model_dump(), **BudgetPart().model_dump()}
 
 
 def order_of(crawl: CrawlJob) -> dict[str, Any]:
@@ -35,6 +39,9 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "extract": dict(crawl.extract),
         **shown(crawl),
         **OrderingPart.model_validate(crawl.ordering).model_dump(),
+        **EMPTY,
+        **crawl.filters,
+        **crawl.budget,
         "claim": dict(crawl.claim),
     }
 

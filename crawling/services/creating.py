@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from pydantic import BaseModel
 
 from allocation.models import Pool
 from crawling.access import allowed_directories, allowed_networks, identity
@@ -18,6 +19,7 @@ from crawling.errors import BadOrder, WrongState
 from crawling.fetchers.files import below
 from crawling.fetching import column_of
 from crawling.frontier.counting import count_seeds
+from crawling.frontier.filtering import rules_key
 from crawling.frontier.locking import locked_run
 from crawling.frontier.sowing import Candidate, sow
 from crawling.logbook import write
@@ -26,6 +28,8 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.claims import STAGED, complete_claim
 from crawling.rules.orders import CrawlOrder, read_claim, read_order
+from crawling.rules.sections.budget import BudgetPart
+from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
@@ -65,6 +69,8 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
                 extract=order.extract,
                 fetching=column_of(order),
                 ordering=order.model_dump(include=set(OrderingPart.model_fields)),
+                filters=part_of(order, FiltersPart),
+                budget=part_of(order, BudgetPart),
                 claim=claim,
                 created_by=by,
                 idempotency_key=idempotency_key,
@@ -76,6 +82,11 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
         if "crawling_crawljob_name" not in str(error):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
+
+
+def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
+    """The fields of one part of an order, as its column keeps them."""
+    return {name: getattr(order, name) for name in part.model_fields}
 
 
 def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
@@ -170,7 +181,8 @@ def _new_run(crawl: CrawlJob, by: User | None) -> Run:
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
         raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
-    run = Run.objects.create(crawl=crawl, number=latest.number + 1 if latest else 1, reason="Asking the bank for a first shift.")
+    number = latest.number + 1 if latest else 1
+    run = Run.objects.create(crawl=crawl, number=number, reason="Asking the bank for a first shift.", judged_by=rules_key(crawl))
     RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
     note(by, crawl, "started", {"run": (latest.number if latest else None, run.number)})
     write(run.pk, f"Run {run.number} started by {by or 'the command line'}.")

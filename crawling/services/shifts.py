@@ -9,7 +9,8 @@ from django.utils import timezone
 from crawling.archive.files import seal_all
 from crawling.frontier.blaming import blame
 from crawling.frontier.claiming import free_hosts
-from crawling.frontier.limits import limit_reached
+from crawling.frontier.filtering import rules_key
+from crawling.frontier.limits import ending_of, limit_reached
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import give_back
 from crawling.logbook import write
@@ -112,7 +113,8 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():
-        return RunState.FINISHED, "Every URL in scope is done."
+        # What was edited may let in again what had been kept out; the keeper sees to it first.
+        return (RunState.FINISHED, ending_of(run)) if run.judged_by in ("", rules_key(run.crawl)) else None
     if sentence := limit_reached(run):
         return RunState.FINISHED, sentence
     return None

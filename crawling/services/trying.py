@@ -26,10 +26,10 @@ from crawling.rules.addresses import WEB, Address, read_address
 from crawling.rules.orders import CrawlOrder, read_order
 from crawling.rules.politeness import delay_after
 from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
-from crawling.rules.scope import Scope
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus, explain, succeeded
 from crawling.services.creating import seed_errors
+from crawling.services.scoping import filters_of_order
 from crawling.services.trials import ANSWER_SECONDS, Clock, Trial, Verdict, refused, robots_in_words, target_of, too_late
 from dnscache.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
@@ -75,7 +75,7 @@ class _Round:
         self._kit = Kit(
             token=who.product_token,
             user_agent=who.user_agent,
-            scope=Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth),
+            filters=filters_of_order(order),
             delay_seconds=order.delay_seconds,
             max_document_bytes=MAX_BYTES,
             bandwidth=Bandwidth(BYTES_PER_SECOND),
@@ -124,7 +124,7 @@ class _Round:
         clock.delay_changed()
         if not clock.wait():
             return too_late(trial, clock)
-        fetched = self._kit.get(address, dial)
+        fetched = self._kit.get_document(address, dial)
         clock.rest()
         return self._told(trial, address, fetched)
 
@@ -154,5 +154,9 @@ class _Round:
         if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
             return trial
         document = read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset))
-        verdicts = tuple(Verdict(link.url, self._kit.scope.why_not(link, 1)) for link in document.links[:LINKS_SHOWN])
+        verdicts = tuple(Verdict(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
         return replace(trial, charset=document.charset, title=document.title, links=len(document.links), verdicts=verdicts)
+
+    def _why_not(self, link: Address) -> str:
+        ruling = self._kit.filters.judge(link, depth=1)
+        return "" if ruling.admits else ruling.sentence

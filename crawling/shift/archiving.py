@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from django.conf import settings
+from django.utils import timezone
 
 from crawling.archive.writer import ArchiveWriter, Mode
 from crawling.archive.writing import Volume
+from crawling.frontier.filtering import robots_in_words
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.recording import Answer, Outcome
 from crawling.models import Shift, UrlState
@@ -37,6 +39,7 @@ class Archiving:
         self._buyer = buyer
         self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
         facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": crawl.name, "http-header-user-agent": user_agent}
+        facts |= {"robots": robots_in_words(crawl, timezone.now())}
         run_id, is_alone = shift.process.run_id, crawl.processes == 1
         self._writer = ArchiveWriter(lambda: Volume(run_id, is_alone=is_alone, facts=facts)) if crawl.archive else None
         self._looked_at = self._ask_until = 0.0

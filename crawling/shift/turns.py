@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 
 from django.conf import settings
 
@@ -14,8 +13,9 @@ from crawling.fetchers.cookies import Cookies
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost, claim_urls, lease_hosts, let_go
 from crawling.frontier.cookies import jars_of
 from crawling.frontier.due import contested
+from crawling.frontier.filtering import filters_of, rules_key
 from crawling.frontier.robots import known_robots
-from crawling.models import Shift
+from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
@@ -46,14 +46,17 @@ class HostTurns:
         self._drained: list[Visit] = []
         self._yielded: dict[int, float] = {}
         self._lease_again_at = 0.0
+        self._rules = ""
 
     def count(self) -> int:
         return len(self._visits)
 
-    def obey(self, delay_seconds: float, max_depth: int | None) -> None:
-        """Follow an order that was edited, from the next fetch of each host and the next page's links on."""
-        self._kit.delay_seconds = delay_seconds
-        self._kit.scope = replace(self._kit.scope, max_depth=max_depth)
+    def obey(self, run: Run) -> None:
+        """Follow rules that were edited, from the next fetch of each host and the next page's links on."""
+        delay_seconds = self._kit.delay_seconds = run.crawl.delay_seconds
+        if (key := rules_key(run.crawl)) != self._rules:
+            self._kit.filters, self._rules = filters_of(run.crawl, run), key
+            self._kit.refusals.forget()
         for visit in self._visits.values():
             visit.configured_delay = delay_seconds
 
@@ -97,7 +100,8 @@ class HostTurns:
         claimed = claim_urls(self._shift, wanted) if wanted else {}
         # A seed may have redirected here since the shift began, and then counts as a seed.
         if seeds := [read_address(url.url) for urls in claimed.values() for url in urls if url.depth == 0]:
-            self._kit.scope = self._kit.scope.with_seeds(seeds)
+            self._kit.filters = self._kit.filters.with_seeds(seeds)
+            self._kit.refusals.forget()
         return claimed
 
     def _recall(self, claimed: dict[int, list[ClaimedUrl]]) -> dict[int, dict[int, Earlier]]:

@@ -17,17 +17,19 @@ from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetching import fetching_of
 from crawling.frontier.cookies import Jar, keep_jars
-from crawling.frontier.due import seconds_until_due, seeds_of
+from crawling.frontier.due import seconds_until_due
+from crawling.frontier.filtering import filters_of, unbound_hosts
 from crawling.frontier.limits import limit_reached
+from crawling.frontier.locking import locked_run
 from crawling.frontier.quarantine import states_of
 from crawling.frontier.recording import Memory, Outcome, record_all
 from crawling.frontier.robots import keep_all_robots
+from crawling.frontier.verdicts import keep_links
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address
 from crawling.rules.ranking import Order
-from crawling.rules.scope import Reach, Scope
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.trapgate import TrapGate
 from crawling.sealing import SealBroken
@@ -142,6 +144,9 @@ class ShiftWork:
             robots.append(self._robots_found.get())
         if robots:
             keep_all_robots(self._shift.process.run_id, robots)
+        if is_ending and (met := self._kit.refusals.take()):
+            with locked_run(self._shift.process.run_id) as run:
+                keep_links(run.pk, met)
 
     def _has_nothing(self) -> bool:
         return self._hosts.count() == 0 and not self._outcomes
@@ -151,8 +156,12 @@ class ShiftWork:
         now = self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
-        self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
+        self._hosts.obey(run)
         self._kit.ascends = run.crawl.ordering.get("path_ascending", False)
+        unbound = unbound_hosts(run.crawl, timezone.now())
+        if unbound - self._kit.unbound:
+            self.stop("hosts were excepted from robots.txt, and the archive must say so first")
+        self._kit.unbound &= unbound
         age = now - self._began_at
         if self._login_trouble:
             pause_by_itself(run.pk, f"Paused because the site does not let us in. {self._login_trouble}. Resume the crawl to try again.")
@@ -203,7 +212,7 @@ def make_kit(shift: Shift, held: Mapping[str, int], fetching: FetchingPart, keep
     return Kit(
         token=who.product_token,
         user_agent=who.user_agent,
-        scope=Scope.of_seeds(Reach(run.crawl.scope), seeds_of(run.pk), run.crawl.max_depth),
+        filters=filters_of(run.crawl, run),
         delay_seconds=run.crawl.delay_seconds,
         max_document_bytes=held["memory"] * MIB // run.crawl.claim["fetch_slots"],
         bandwidth=Bandwidth(held["bandwidth"] * KIB),
@@ -218,5 +227,6 @@ def make_kit(shift: Shift, held: Mapping[str, int], fetching: FetchingPart, keep
         counts_links=Order(run.crawl.visit_order).counts_links,
         ascends=run.crawl.ordering.get("path_ascending", False),
         reading=Reading(run.crawl.obey_nofollow, run.crawl.requisites, run.crawl.extract),
+        unbound=unbound_hosts(run.crawl, timezone.now()),
         traps=TrapGate(timezone.now().year, states_of(run.pk)),
     )

@@ -50,9 +50,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @permission_required("crawling.add_crawljob", raise_exception=True)
 def test_fetch(request: HttpRequest) -> HttpResponse:
     """Try the first seeds of the form and show what came back: in the page, or, without scripts, on a page with the form."""
-    form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
-    form.is_valid()
-    form.keep_lines()
+    form = form_of(request)
     assert isinstance(request.user, User)
     fields = form.as_order()
     trials, mistakes = ([], unclear) if (unclear := _say_who(form, request.user)) else try_seeds(fields)
@@ -65,6 +63,14 @@ def test_fetch(request: HttpRequest) -> HttpResponse:
     if getattr(request, "htmx", False):
         return render(request, "crawling/_trials.html", facts)
     return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
+
+
+def form_of(request: HttpRequest) -> CrawlForm:
+    """The form as it was filled in, read as far as it can be."""
+    form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+    form.is_valid()
+    form.keep_lines()
+    return form
 
 
 def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:

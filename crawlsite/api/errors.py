@@ -22,7 +22,7 @@ from allocation.errors import (
     UnknownProcess,
     UnknownResource,
 )
-from crawling.errors import BadOrder, CrawlError, UnknownCrawl, UnknownRun
+from crawling.errors import BadOrder, CrawlError, NotThere, UnknownCrawl, UnknownRun
 from crawling.rules.addresses import BadUrl
 from crawling.rules.orders import sentence_for
 from dnscache.errors import DnsCacheError
@@ -34,6 +34,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (ObjectDoesNotExist, 404),
     (UnknownCrawl, 404),
     (UnknownRun, 404),
+    (NotThere, 404),
     (UnknownPool, 404),
     (UnknownProcess, 404),
     (UnknownEvent, 404),

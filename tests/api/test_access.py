@@ -22,6 +22,12 @@ from tests.api.conftest import SEED, Program
 SPECIAL = {
     ("post", "/api/crawls"): "crawling.add_crawljob",
     ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
+    ("post", "/api/crawls/{crawl_id}/scope-test"): "crawling.view_crawljob",
+    ("post", "/api/crawls/{crawl_id}/robots-exceptions"): "crawling.add_robotsexception",
+    ("delete", "/api/crawls/{crawl_id}/robots-exceptions/{number}"): "crawling.add_robotsexception",
+    ("get", "/api/blacklist"): "crawling.view_crawljob",
+    ("post", "/api/blacklist"): "crawling.add_blacklistentry",
+    ("delete", "/api/blacklist/{number}"): "crawling.delete_blacklistentry",
     ("post", "/api/trials"): "crawling.add_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
@@ -74,6 +80,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{process_id}", "1")
         .replace("{version}", "1")
         .replace("{key}", "1")
+        .replace("{number}", "1")
     )
     address += "?u=http://a.test/" if path == "/api/url" else ""
     asked = permission(method, path)
@@ -99,7 +106,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 11
+    assert len(bodies) == 14
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

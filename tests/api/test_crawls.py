@@ -146,7 +146,8 @@ def test_a_crawl_says_what_it_holds_what_it_waits_for_and_who_is_in_its_way(oper
     [holds] = operator.get(f"crawls/{holder.pk}")["bank"]
     [waits] = operator.get(f"crawls/{waiter.pk}")["bank"]
 
-    assert ({"bandwidth": 60_000}.items() <= {one["resource"]: one["units"] for one in holds["holdings"]}.items()) and holds["wait"] is None
+    assert {"bandwidth": 60_000}.items() <= {one["resource"]: one["units"] for one in holds["holdings"]}.items()
+    assert holds["wait"] is None
     assert waits["holdings"] == []
     assert waits["wait"]["verdict"] == "wait_unavailable"
     assert [blocker["name"] for blocker in waits["wait"]["blockers"]] == ["holder"]

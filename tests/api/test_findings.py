@@ -144,3 +144,23 @@ def test_a_draft_has_found_nothing_and_says_so(operator, order):
     crawl = create_crawl(order(SEED))
 
     assert operator("GET", f"crawls/{crawl.pk}/pages") == (404, {"detail": f"Crawl {crawl.pk} has never been started."})
+
+
+def test_programs_test_scopes_ask_why_and_read_who_edited(operator, administrator, order):
+    crawl = create_crawl(order(SEED, exclude=[r"\.zip$"]))
+    operator("PATCH", f"crawls/{crawl.pk}", {"exclude": [r"\.gz$"], "host_max_pages": 5})
+
+    status, tested = operator("POST", f"crawls/{crawl.pk}/scope-test", {"urls": [f"{SEED}x.gz", f"{SEED}x.zip", "nonsense"]})
+    assert status == 200
+    rules = [(row["admits"], row["rule"], row["number"]) for row in tested["items"]]
+    assert rules == [(False, "exclude", 5), (True, "scope", 6), (False, "", 0)]
+    (edit,) = operator.get(f"crawls/{crawl.pk}/revisions")["items"]
+    assert (edit["number"], edit["by"], edit["changes"]["host_max_pages"]) == (2, "operator", [None, 5])
+    (why,) = operator.get(f"url?u={SEED}x.gz")["crawls"]
+    assert (why["met"], why["rule"], why["admits"], why["revision"]) == ("not started", "exclude", False, 2)
+
+    status, entry = operator("POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "its owner asked"})
+    assert (status, entry["by"], operator("DELETE", f"blacklist/{entry['id']}")[0]) == (201, "operator", 403)
+    assert operator.get(f"url?u={SEED}x.gz")["crawls"][0]["rule"] == "black_list"
+    assert operator("POST", "blacklist", {"kind": "host", "text": "127.0.0.1:8900", "reason": "again"})[0] == 422
+    assert (administrator("DELETE", f"blacklist/{entry['id']}")[0], operator.get("blacklist")["items"]) == (204, [])

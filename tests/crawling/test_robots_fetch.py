@@ -14,6 +14,7 @@ from crawling.processors.kit import Kit
 from crawling.processors.prefetch import learn_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
+from crawling.rules.filters import Filters
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Reach, Scope
 from crawling.rules.statuses import FetchStatus
@@ -31,7 +32,7 @@ def learn():
         kit = Kit(
             token="crawlsite",
             user_agent="crawlsite/1.0",
-            scope=Scope(Reach.HOST, frozenset(), None),
+            filters=Filters(Scope(Reach.HOST, frozenset(), None)),
             delay_seconds=delay_seconds,
             max_document_bytes=1_000_000,
             bandwidth=Bandwidth(1e9),
@@ -145,7 +146,7 @@ def test_the_delay_is_kept_between_hops(make_site, learn):
 
 
 def test_the_shifts_end_ends_the_waiting_between_hops():
-    kit = Kit("t", "t/1", Scope(Reach.HOST, frozenset(), None), 0, 1, Bandwidth(1), [], frozenset(), lambda *found: None)
+    kit = Kit("t", "t/1", Filters(Scope(Reach.HOST, frozenset(), None)), 0, 1, Bandwidth(1), [], frozenset(), lambda *found: None)
     threading.Timer(0.05, kit.ending.set).start()
     begun = time.monotonic()
 

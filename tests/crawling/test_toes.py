@@ -13,6 +13,7 @@ from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
+from crawling.rules.filters import Filters
 from crawling.rules.robots import Robots
 from crawling.rules.scope import Reach, Scope
 from crawling.rules.statuses import FetchStatus
@@ -30,7 +31,7 @@ def kit():
     return Kit(
         token="crawlsite",
         user_agent="crawlsite/1.0",
-        scope=Scope(Reach.HOST, frozenset(), None),
+        filters=Filters(Scope(Reach.HOST, frozenset(), None)),
         delay_seconds=0.0,
         max_document_bytes=1_000_000,
         bandwidth=Bandwidth(1e9),

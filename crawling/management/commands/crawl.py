@@ -50,6 +50,8 @@ class Command(BaseCommand):
         parser.add_argument("--no-archive", dest="archive", action="store_false", default=None, help="keep no WARC files of the answers")
         parser.add_argument("--obey-nofollow", action="store_true", default=None, help="leave links marked nofollow alone")
         parser.add_argument("--requisites", action="store_true", default=None, help="fetch images, sheets, scripts and media, too")
+        parser.add_argument("--include", action="append", metavar="REGEX", help="only addresses that hold one such expression")
+        parser.add_argument("--exclude", action="append", metavar="REGEX", help="no addresses that hold this expression")
         parser.add_argument("--extract", action="append", metavar="NAME=SELECTOR", help="take what the CSS selector matches out of pages")
         parser.add_argument("--cookies", action="store_true", default=None, help="keep each host's cookies for the run and send them back")
         parser.add_argument(
@@ -138,6 +140,8 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
         "cookies",
         "proxy",
         "path_ascending",
+        "include",
+        "exclude",
     ):
         if options[name] is not None:
             fields[name] = options[name]

@@ -1,0 +1,134 @@
+"""`/api/blacklist` and what `/api/crawls/{id}/…` says of a crawl's rules: tests of them, their revisions, exceptions from robots.txt."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from django.utils import timezone
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit
+from crawling.api.permissions import Asking, may_view, needs
+from crawling.api.schemas import BlackOut, BlackPage, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList
+from crawling.cursors import crawl_of
+from crawling.models import BlackListEntry, OrderRevision, RobotsException
+from crawling.rules.blacklist import BlackKind
+from crawling.services.blacklist import add_entry, remove_entry
+from crawling.services.robots import LONGEST_HOURS, end_exception, except_host
+from crawling.services.scoping import MOST_TESTED, try_scope
+
+scoping, blacklist = Router(), Router()
+Number = Annotated[int, Path(ge=1, le=LARGEST)]
+Sentence = Annotated[str, Field(min_length=1, max_length=300)]
+may_add_entry, may_remove_entry = needs("crawling.add_blacklistentry"), needs("crawling.delete_blacklistentry")
+may_except = needs("crawling.add_robotsexception")
+
+
+class ToTest(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"urls": ["https://example.org/manual/"], "depth": 1}]})
+    urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
+    depth: Annotated[int, Field(ge=0, le=10_000)] = Field(1, description="links from a seed")
+
+
+class NewEntry(Schema):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"kind": "domain", "text": "example.net", "reason": "asked for by its owner"}]}
+    )
+    kind: Literal[*BlackKind]  # type: ignore[valid-type]
+    text: Annotated[str, Field(min_length=1, max_length=500)]
+    reason: Sentence
+
+
+class NewException(Schema):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"host": "example.org", "reason": "agreed with its owner", "hours": 24}]}
+    )
+    host: Annotated[str, Field(min_length=1, max_length=260)]
+    reason: Sentence
+    hours: Annotated[float, Field(gt=0, le=LONGEST_HOURS)]
+
+
+@scoping.post("/{crawl_id}/scope-test", response=TestedList, summary="What the crawl's rules say of addresses; nothing is fetched")
+@may_view
+def scope_test(request: Asking, crawl_id: CrawlId, asked: Annotated[ToTest, Body()]) -> dict[str, Any]:
+    crawl = crawl_of(crawl_id)
+    return {"revision": crawl.revision, "items": [asdict(tested) for tested in try_scope(crawl, asked.urls, depth=asked.depth)]}
+
+
+@scoping.get("/{crawl_id}/revisions", response=RevisionPage, summary="Who has edited the order, the latest edit first")
+@may_view
+def revisions(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    rows = crawl_of(crawl_id).revisions.select_related("by").filter(number__lt=LARGEST if cursor is None else cursor)[: limit + 1]
+    found = list(rows)
+    following = found[limit - 1].number if len(found) > limit else None
+    return {"items": [_revision(row) for row in found[:limit]], "next": following}
+
+
+@scoping.get("/{crawl_id}/robots-exceptions", response=ExceptionList, summary="Hosts whose robots.txt does not, or did not, bind the crawl")
+@may_view
+def exceptions(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+    rows = crawl_of(crawl_id).robots_exceptions.select_related("by")[:200]
+    return {"items": [_exception(row) for row in rows]}
+
+
+@scoping.post(
+    "/{crawl_id}/robots-exceptions", response={201: ExceptionOut}, summary="Except a host from robots.txt, for a reason and a time"
+)
+@may_except
+def add_exception(request: Asking, crawl_id: CrawlId, asked: Annotated[NewException, Body()]) -> Status:
+    row = except_host(crawl_of(crawl_id), asked.host, asked.reason, asked.hours, by=request.user)
+    return Status(201, _exception(row))
+
+
+@scoping.delete("/{crawl_id}/robots-exceptions/{number}", response={204: None}, summary="Let robots.txt hold again")
+@may_except
+def remove_exception(request: Asking, crawl_id: CrawlId, number: Number) -> Status:
+    end_exception(crawl_of(crawl_id), number, by=request.user)
+    return Status(204, None)
+
+
+@blacklist.get("", response=BlackPage, summary="What no crawl may fetch, the latest entry first")
+@may_view
+def entries(request: Asking, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    rows = BlackListEntry.objects.select_related("by").filter(removed_at=None, pk__lt=LARGEST if cursor is None else cursor)[: limit + 1]
+    found = list(rows)
+    return {"items": [_entry(row) for row in found[:limit]], "next": found[limit - 1].pk if len(found) > limit else None}
+
+
+@blacklist.post("", response={201: BlackOut}, summary="Keep all crawls from something, those at work within seconds")
+@may_add_entry
+def add(request: Asking, asked: Annotated[NewEntry, Body()]) -> Status:
+    return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
+
+
+@blacklist.delete("/{number}", response={204: None}, summary="Let crawls have it again")
+@may_remove_entry
+def remove(request: Asking, number: Number) -> Status:
+    remove_entry(number, by=request.user)
+    return Status(204, None)
+
+
+def _name(row: BlackListEntry | OrderRevision | RobotsException) -> str | None:
+    return row.by.get_username() if row.by else None
+
+
+def _entry(row: BlackListEntry) -> BlackOut:
+    return BlackOut(id=row.pk, kind=row.kind, text=row.text, reason=row.reason, by=_name(row), created_at=row.created_at)
+
+
+def _revision(row: OrderRevision) -> RevisionOut:
+    return RevisionOut(number=row.number, at=row.at, by=_name(row), changes=row.changes)
+
+
+def _exception(row: RobotsException) -> ExceptionOut:
+    return ExceptionOut(
+        id=row.pk,
+        host=row.host,
+        reason=row.reason,
+        by=_name(row),
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        holds=row.expires_at > timezone.now(),
+    )

@@ -1,0 +1,50 @@
+"""The form that edits a crawl's rules, at any time."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from django.utils.text import capfirst
+
+from crawling.budget_form import BudgetForm, budget_answers
+from crawling.filters_form import FiltersForm, filters_answers
+from crawling.form_fields import lines_field, plain, scaled
+from crawling.forms import FORM_FIELD, SCALES, CrawlForm
+from crawling.models import CrawlJob
+from crawling.rules.orders import CrawlOrder
+from crawling.services.editing import EDITABLE
+
+#: questions that it shares with the form for a new crawl
+SHARED = ("scope", "max_pages", "max_depth", "max_megabytes", "max_minutes", "delay_seconds")
+
+
+class EditForm(FiltersForm, BudgetForm):
+    """What may be asked anew of a crawl that is there. `urls` is for the tester, and no part of the order."""
+
+    urls = lines_field("Addresses to test", "One a line, at most 500. Nothing is fetched, and nothing is saved.", rows=4)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields |= {name: deepcopy(CrawlForm.base_fields[name]) for name in SHARED}
+
+    def as_changes(self) -> dict[str, Any]:
+        """All fields that may be edited but the name, unchecked; what was left empty has its default."""
+        answers = self.cleaned_data
+        fields: dict[str, Any] = {name: CrawlOrder.model_fields[name].get_default(call_default_factory=True) for name in EDITABLE[1:]}
+        fields |= {name: answers[name] for name in ("scope", "max_pages", "max_depth", "delay_seconds") if answers.get(name)}
+        fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
+        return {**fields, **self.filters(), **self.budget()}
+
+    def blame(self, errors: dict[str, str]) -> None:
+        """Put each mistake beside the field that it is about."""
+        for key, message in errors.items():
+            field = FORM_FIELD.get(key, key).partition(".")[0]
+            self.add_error(field if field in self.fields else None, capfirst(message))
+
+
+def edit_answers(crawl: CrawlJob) -> dict[str, Any]:
+    """The form as the order stands."""
+    answers = {name: plain(value) for name in ("max_pages", "max_depth", "delay_seconds") if (value := getattr(crawl, name)) is not None}
+    answers |= {mine: plain(value / by) for name, mine, by in SCALES if (value := getattr(crawl, name)) is not None}
+    return {**answers, "scope": crawl.scope, **filters_answers(crawl), **budget_answers(crawl)}

@@ -1,0 +1,68 @@
+"""What people have laid down for crawls: edits of orders, the black list, exceptions from robots.txt. Written by `crawling.services`."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from crawling.models.jobs import CrawlJob
+from crawling.rules.blacklist import Black, BlackKind
+
+
+class OrderRevision(models.Model):
+    """One edit of an order: who changed what, from what, to what."""
+
+    crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField(help_text="the first edit makes revision 2")
+    changes = models.JSONField(help_text="from and to, by field")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["crawl", "number"], name="revisions_of_a_crawl_are_numbered")]
+
+    def __str__(self) -> str:
+        return f"revision {self.number}"
+
+
+class BlackListEntry(models.Model):
+    """What no crawl may fetch. Rows are never changed but to be removed, and then stay: so their numbers name a state of the list."""
+
+    kind = models.CharField(max_length=10, choices=[(kind.value, kind.value) for kind in BlackKind])
+    text = models.CharField(max_length=500)
+    reason = models.CharField(max_length=300)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+    created_at = models.DateTimeField(auto_now_add=True)
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "text"], condition=Q(removed_at=None), name="the_black_list_holds_an_entry_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.text}"
+
+    def as_rule(self) -> Black:
+        return Black(self.pk, BlackKind(self.kind), self.text, self.reason)
+
+
+class RobotsException(models.Model):
+    """For a while a crawl may fetch what a host's robots.txt forbids, because an administrator says why."""
+
+    crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="robots_exceptions")
+    host = models.CharField(max_length=260, help_text="as `Address.host_key` spells it")
+    reason = models.CharField(max_length=300)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="an_exception_lasts_a_while")]
+
+    def __str__(self) -> str:
+        return f"{self.host} for {self.crawl_id}"

@@ -1,0 +1,89 @@
+"""What no crawl may fetch, whoever orders it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from crawling.rules.addresses import Address, BadUrl, read_address
+from crawling.rules.expressions import BadExpression, read_expression
+
+
+class BlackKind(StrEnum):
+    """What an entry of the black list covers."""
+
+    HOST = "host"
+    DOMAIN = "domain"
+    PREFIX = "prefix"
+    REGEX = "regex"
+
+
+class Black(NamedTuple):
+    """One entry, by its number on the list."""
+
+    number: int
+    kind: BlackKind
+    text: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return f"entry {self.number} of the black list, {self.kind} {self.text}: {self.reason}"
+
+
+class BadEntry(ValueError):
+    """The text is no entry of that kind; the message says why."""
+
+
+def read_entry(kind: BlackKind, text: str) -> str:
+    """The text of an entry as it is kept. Raises BadEntry."""
+    text = text.strip()
+    try:
+        if kind is BlackKind.REGEX:
+            read_expression(text)
+            return text
+        if kind is BlackKind.PREFIX:
+            return read_address(text).url
+        address = read_address(f"http://{text.removeprefix('.') if kind is BlackKind.DOMAIN else text}/")
+    except (BadExpression, BadUrl) as error:
+        raise BadEntry(str(error)) from error
+    if address.target != "/":
+        raise BadEntry(f"{text!r} is no {kind}; write its name alone, like example.org")
+    return address.host_key if kind is BlackKind.HOST else address.hostname
+
+
+class BlackList:
+    """Finds the entry that covers an address. A domain covers all names below it; a host is a name, with its port if that is unusual."""
+
+    def __init__(self, entries: Iterable[Black] = ()) -> None:
+        self._hosts: dict[str, Black] = {}
+        self._domains: dict[str, Black] = {}
+        self._prefixes: dict[str, list[Black]] = {}
+        self._expressions: list[Black] = []
+        for entry in entries:
+            if entry.kind is BlackKind.HOST:
+                self._hosts.setdefault(entry.text, entry)
+            elif entry.kind is BlackKind.DOMAIN:
+                self._domains.setdefault(entry.text, entry)
+            elif entry.kind is BlackKind.PREFIX:
+                self._prefixes.setdefault(read_address(entry.text).origin, []).append(entry)
+            else:
+                self._expressions.append(entry)
+
+    def find(self, address: Address) -> Black | None:
+        """The first entry that covers an address: by host, domain, prefix, then expression."""
+        return next(self._all(address), None)
+
+    def _all(self, address: Address) -> Iterator[Black]:
+        if entry := self._hosts.get(address.host_key):
+            yield entry
+        if self._domains:
+            name = address.hostname
+            while name:
+                if entry := self._domains.get(name):
+                    yield entry
+                name = name.partition(".")[2]
+        if self._prefixes:
+            yield from (entry for entry in self._prefixes.get(address.origin, ()) if address.url.startswith(entry.text))
+        yield from (entry for entry in self._expressions if read_expression(entry.text).search(address.url))

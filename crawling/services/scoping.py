@@ -1,0 +1,75 @@
+"""What a crawl's rules say of addresses, without fetching any: the tester of scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crawling.frontier.due import seeds_of
+from crawling.frontier.filtering import black_list, filters_of
+from crawling.models import CrawlJob
+from crawling.rules.addresses import BadUrl, read_address
+from crawling.rules.filters import Filters
+from crawling.rules.orders import CrawlOrder, read_order
+from crawling.rules.scope import Scope
+from crawling.rules.sections.filters import FiltersPart
+from crawling.services.cloning import order_of
+from crawling.services.creating import part_of
+
+#: addresses that are tested at a time
+MOST_TESTED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """rule: the one that decides, "" for what is no URL. url: in canonical form, where it has one."""
+
+    url: str
+    admits: bool
+    rule: str
+    number: int
+    sentence: str
+    hops: int = 0
+
+
+def filters_of_order(order: CrawlOrder) -> Filters:
+    """The rules that would hold for a crawl of this order."""
+    scope = Scope.of_seeds(order.scope, map(read_address, order.seeds), order.max_depth)
+    return Filters.of_order(scope, black_list(), part_of(order, FiltersPart))
+
+
+def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[Tested]:
+    """What the rules of a crawl, as they are now, say of addresses that a page of the scope links to, `depth` links from a seed."""
+    return judge_all(filters_of(crawl, crawl.runs.first()), urls, seeds=crawl.seeds, depth=depth)
+
+
+def try_changes(crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[Tested], dict[str, str]]:
+    """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong with them."""
+    order, mistakes = read_order({**order_of(crawl), **fields})
+    if order is None:
+        return [], mistakes
+    run = crawl.runs.first()
+    filters = filters_of_order(order)
+    return judge_all(filters.with_seeds(seeds_of(run.pk)) if run else filters, urls, seeds=crawl.seeds), {}
+
+
+def try_order(fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[Tested], dict[str, str]]:
+    """What the rules of an order would say; or, by field, the mistakes that must be mended first."""
+    order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
+    return (judge_all(filters_of_order(order), urls, seeds=order.seeds), {}) if order else ([], mistakes)
+
+
+def judge_all(filters: Filters, urls: Iterable[str], *, seeds: Iterable[str], depth: int = 1) -> list[Tested]:
+    """Judge addresses in any spelling; those that are no URLs are told, too."""
+    asked_for = set(seeds)
+    return [_judge(filters, text, asked_for, depth) for text in urls]
+
+
+def _judge(filters: Filters, text: str, seeds: set[str], depth: int) -> Tested:
+    try:
+        address = read_address(text)
+    except BadUrl as error:
+        return Tested(text, False, "", 0, str(error))
+    ruling = filters.judge(address, depth=depth, is_seed=address.url in seeds)
+    return Tested(address.url, ruling.admits, ruling.rule.value, ruling.rule.number, ruling.sentence, ruling.hops)

@@ -1,0 +1,183 @@
+"""Why, and why not, a URL was fetched: what each crawl's rules, frontier and findings say of it, as they stand now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from crawling.access import identity
+from crawling.frontier.filtering import filters_of, revision_in, unbound_hosts
+from crawling.frontier.limits import limit_reached, soft_limit_reached
+from crawling.frontier.rejudging import judge
+from crawling.models import CrawlJob, Page, RobotsFile, Run, TrapPattern, Url, UrlState, Verdict
+from crawling.models.jobs import ENDED_STATES
+from crawling.rules.addresses import Address, fingerprints, read_address
+from crawling.rules.filters import Rule, Ruling
+from crawling.rules.robots import forbidding_line, read_robots
+from crawling.rules.statuses import MOST_REDIRECTS, explain, is_redirect
+from crawling.rules.traps import REASONS
+
+#: crawls that are asked, the newest first
+MOST_CRAWLS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One part of the answer. about: rule, verdict, frontier, robots, duplicate, redirect, quarantine, budget."""
+
+    about: str
+    sentence: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one crawl says of a URL. `met`: its state in the latest run; `kept out`, `never met`, or `not started` where it has none.
+
+    rule, number, admits: of the rules as they stand now.
+    """
+
+    crawl: CrawlJob
+    run: Run | None
+    met: str
+    rule: str
+    number: int
+    admits: bool
+    facts: Sequence[Fact]
+
+
+def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[Answer]]:
+    """The URL in its canonical form, and what one crawl, or each of the latest, says of it. Raises BadUrl."""
+    address = read_address(text)
+    crawls = [crawl] if crawl else list(CrawlJob.objects.all()[:MOST_CRAWLS])
+    return address.url, [_answer(job, address) for job in crawls]
+
+
+def _answer(crawl: CrawlJob, address: Address) -> Answer:
+    run = crawl.runs.first()
+    if run is None:
+        ruling = filters_of(crawl).judge(address, depth=1, is_seed=address.url in crawl.seeds)
+        return _told(crawl, None, "not started", ruling, [Fact("rule", _said(ruling) + " That is so one link away from a seed.")])
+    row = _row(run, address.url)
+    verdict = Verdict.objects.filter(run=run, fingerprint__in=fingerprints(address.url), url=address.url).first()
+    filters = filters_of(crawl, run)
+    if row:
+        ruling = judge(row, filters)
+    else:
+        depth, hops = (verdict.depth, verdict.hops) if verdict else (1, 0)
+        ruling = filters.judge(address, depth=depth, hops=hops, is_seed=address.url in crawl.seeds)
+    facts = [Fact("rule", f"{_said(ruling)} So say the rules of revision {crawl.revision}.")]
+    facts += _of_verdict(run, verdict) if verdict and not row else ()
+    facts += _of_row(run, row) if row else ()
+    facts += _of_robots(crawl, address)
+    facts += _of_budget(run, row)
+    return _told(crawl, run, UrlState(row.state).label if row else "kept out" if verdict else "never met", ruling, facts)
+
+
+def _row(run: Run, url: str) -> Url | None:
+    rows = Url.objects.filter(run=run, fingerprint__in=fingerprints(url), url=url)
+    return rows.select_related("queue__host", "page").first()
+
+
+def _url(url_id: int | None) -> str:
+    """A URL by its id; "" if there is none."""
+    row = Url.objects.filter(pk=url_id).first() if url_id is not None else None
+    return row.url if row else ""
+
+
+def _told(crawl: CrawlJob, run: Run | None, met: str, ruling: Ruling, facts: Sequence[Fact]) -> Answer:
+    return Answer(crawl, run, met, ruling.rule.value, ruling.rule.number, ruling.admits, facts)
+
+
+def _said(ruling: Ruling) -> str:
+    said = f"Rule {ruling.rule.number}, {ruling.rule.words}, {'lets it in' if ruling.admits else 'keeps it out'}"
+    return f"{said}: {ruling.sentence}." if ruling.sentence else f"{said}."
+
+
+def _of_verdict(run: Run, verdict: Verdict) -> Iterator[Fact]:
+    rule = Rule(verdict.rule)
+    pages = f"{verdict.links:,} page{'s' * (verdict.links != 1)}"
+    sentence = f"Rule {rule.number}, {rule.words}, kept it out when it was met on {pages}"
+    yield Fact("verdict", f"{sentence}, under revision {revision_in(verdict.revision)}: {verdict.sentence}.")
+    if via := _url(verdict.via):
+        yield Fact("verdict", "It was met first on:", via)
+
+
+def _of_row(run: Run, row: Url) -> Iterator[Fact]:
+    """What the frontier and the findings say of a URL that the run has taken up."""
+    yield from _of_frontier(row)
+    if via := _url(row.via):
+        yield Fact("frontier", "A redirect led there from:" if row.redirects else f"It was found at depth {row.depth} on:", via)
+    pattern = TrapPattern.objects.filter(run=run, key=row.pattern).first() if row.pattern is not None else None
+    if row.state == UrlState.QUARANTINED and pattern:
+        yield Fact("quarantine", f"It waits for an operator's word on {pattern.pattern}: {REASONS[pattern.rule or 'yield']}.")
+    page: Page | None = getattr(row, "page", None)
+    if page and (original := _url(page.duplicate_of)):
+        yield Fact("duplicate", "Its content is that of a page fetched before, whose copies are not kept twice:", original)
+    if page and is_redirect(page.status):
+        yield from _chain(run, page)
+
+
+def _of_frontier(row: Url) -> Iterator[Fact]:
+    tries = f"{row.attempts:,} {'try' if row.attempts == 1 else 'tries'}"
+    said = row.error or (explain(row.status) if row.status is not None else "")
+    if row.state == UrlState.QUEUED:
+        queue = row.queue
+        wait = f"not before {row.due_at:%Y-%m-%d %H:%M:%S} UTC" if row.due_at and row.due_at > timezone.now() else "its turn"
+        after = f" After {tries} it failed for now: {said}" if row.attempts and said else ""
+        yield Fact("frontier", f"It waits for {wait} among {queue.queued:,} on {queue.host.name}.{after}")
+    elif row.state == UrlState.IN_PROCESS:
+        yield Fact("frontier", f"A shift has it in hand, at try {row.attempts:,}.")
+    elif row.state != UrlState.QUARANTINED:
+        became = "was excluded" if row.state == UrlState.EXCLUDED else UrlState(row.state).label
+        yield Fact("frontier", f"It {became} after {tries}{f': {said}' if said else '.'}")
+
+
+def _chain(run: Run, page: Page) -> Iterator[Fact]:
+    """Where its redirect leads, hop by hop, as far as the run went."""
+    seen = {page.url.url}
+    for _ in range(MOST_REDIRECTS):
+        target = page.final_url
+        met = _row(run, target)
+        became = UrlState(met.state).label if met else "not taken up"
+        yield Fact("redirect", f"It leads on ({page.status}), to an address that is {became}:", target)
+        following: Page | None = getattr(met, "page", None) if met else None
+        if following is None or not is_redirect(following.status) or target in seen:
+            return
+        seen.add(target)
+        page = following
+
+
+def _of_robots(crawl: CrawlJob, address: Address) -> Iterator[Fact]:
+    file = RobotsFile.objects.filter(origin=address.origin).first()
+    if file is None:
+        yield Fact("robots", f"The robots.txt of {address.origin} has not been asked for yet.")
+        return
+    token = identity().product_token
+    robots = read_robots(file.status, bytes(file.body), token)
+    as_of = f"{address.origin}/robots.txt, as of {file.fetched_at:%Y-%m-%d %H:%M} UTC,"
+    if robots.unavailable:
+        yield Fact("robots", f"{as_of} could not be had ({explain(file.status).rstrip('.')}), so nothing may be fetched yet.")
+    elif robots.allows(address.url):
+        yield Fact("robots", f"{as_of} allows it.")
+    else:
+        line = forbidding_line(bytes(file.body), token, address.url)
+        yield Fact("robots", f"{as_of} forbids it{f' by the line “{line}”' if line else ''}.")
+    if address.host_key in unbound_hosts(crawl, timezone.now()):
+        yield Fact("robots", f"An administrator has excepted {address.host_key}: for this crawl its robots.txt does not bind.")
+
+
+def _of_budget(run: Run, row: Url | None) -> Iterator[Fact]:
+    if (hard := limit_reached(run)) and run.state in ENDED_STATES:
+        yield Fact("budget", hard)
+    if soft := soft_limit_reached(run):
+        yield Fact("budget", f"{soft.capitalize()}: no new address is let in.")
+    budget = {name: most for name, most in run.crawl.budget.items() if name.startswith("host_") and most is not None}
+    if row and budget:
+        queue = row.queue
+        limits = ", ".join(f"{name} {most:,}" for name, most in budget.items())
+        yield Fact(
+            "budget", f"On {queue.host.name} {queue.pages:,} pages with {queue.bytes:,} bytes were had; limits on each host: {limits}."
+        )

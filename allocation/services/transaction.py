@@ -64,7 +64,7 @@ def call_within(call: str, *arguments: Any) -> Sequence[Any]:
     """
     connection.ensure_connection()
     wrapped = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    with wrapped(Cursor(connection.connection)) as cursor:  # type: ignore[arg-type] - the stubs know no others
+    with wrapped(Cursor(connection.connection)) as cursor:  # type: ignore[arg-type]  # the stubs know no others
         cursor.execute(f"SELECT * FROM {call}", [LIMITS["lock_timeout"], *arguments])  # noqa: S608 - calls of ours
         row: Sequence[Any] = cursor.fetchone()
         return row

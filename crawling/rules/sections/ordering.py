@@ -29,7 +29,7 @@ class OrderingPart(BaseModel):
 
     @field_validator("importance")
     @classmethod
-    def _expressions(cls, weights: dict[str, float]) -> dict[str, float]:
+    def _importance_expressions(cls, weights: dict[str, float]) -> dict[str, float]:
         wrong = []
         for text in weights:
             try:

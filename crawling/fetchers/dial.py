@@ -42,11 +42,11 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 class _Incoming(io.RawIOBase):
     """What a server sends, as long as it is no more than `most` bytes and waiting for it takes no more than `seconds` in all.
 
-    What we do in between is not the server's fault.
+    What we do in between is not the server's fault. `count` is what has come so far, as it came.
     """
 
     def __init__(self, source: io.RawIOBase, seconds: float, most: int) -> None:
-        self._source, self._seconds, self._waited, self._left = source, seconds, 0.0, most
+        self._source, self._seconds, self._waited, self._most, self.count = source, seconds, 0.0, most, 0
         self.has_begun = self.has_ended = False
 
     def readable(self) -> bool:
@@ -55,12 +55,12 @@ class _Incoming(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         if self._waited > self._seconds:
             raise TimeoutError(f"the whole answer took longer than {self._seconds:g} s")
-        if self._left < 0:
+        if self.count > self._most:
             raise OSError("the answer goes on without end")
         asked_at = time.monotonic()
         count = self._source.readinto(buffer)
         self._waited += time.monotonic() - asked_at
-        self._left -= count or 0
+        self.count += count or 0
         self.has_begun, self.has_ended = self.has_begun or bool(count), not count
         return count
 
@@ -90,7 +90,8 @@ class _Reader(io.BufferedReader):
 
 
 class _PinnedConnection(HTTPConnection):
-    """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes: `sent_bytes`, `head_bytes`."""
+    """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes, `sent_bytes` and `head_bytes`,
+    and what counts all that has come, `incoming`."""
 
     def __init__(self, *args: Any, pinned_address: str, answer_seconds: float, answer_bytes: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -121,6 +122,7 @@ class _PinnedConnection(HTTPConnection):
         if self._incoming.has_ended:  # http.client takes headers that break off for whole ones
             raise IncompleteRead(b"")
         response.sent_bytes, response.head_bytes = b"".join(self._sent), self._reader.take_head()
+        response.incoming = self._incoming
         return response
 
     def _response(self) -> Any:

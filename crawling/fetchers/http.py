@@ -71,7 +71,8 @@ def fetch(
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
-    `received` is told each piece's size and may wait, so that bandwidth stays within what was granted.
+    `received` is told how many bytes have come, as they came, head and encoding included, and may wait, so that bandwidth stays
+    within what was granted.
     keep: hand on the exchange, too.
     """
     if not keep:
@@ -122,17 +123,25 @@ def _fetch(
 def _read(response: requests.Response, max_bytes: int, received: Callable[[int], None], payload: IO[bytes] | None) -> bytes:
     """The body, or as much of it as shows that it is too big; the payload gets it as it came."""
     pieces: list[bytes] = []
-    total = 0
+    total = counted = 0
+    raw: Any = response.raw
     is_encoded = payload is not None and tee_encoded(response.raw, payload)
     for piece in response.iter_content(CHUNK_BYTES):
         pieces.append(piece)
         total += len(piece)
-        received(len(piece))
+        counted = _count(raw.incoming.count, counted, received)
         if payload is not None and not is_encoded:
             payload.write(piece)
         if total > max_bytes:
             break
+    _count(raw.incoming.count, counted, received)
     return b"".join(pieces)
+
+
+def _count(come: int, counted: int, received: Callable[[int], None]) -> int:
+    if come > counted:
+        received(come - counted)
+    return come
 
 
 def _why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -30,7 +30,7 @@ UPDATE crawling_host h
 SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
     delay_seconds = greatest(h.delay_seconds, %(delay)s)
 FROM due WHERE h.id = due.host_id
-RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8
+RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs
 """  # noqa: S608  # FREE_AT and UNLEASED are the constants above
 
 #: a suspect is claimed alone: should its shift be lost again, no other suspect shares the blame
@@ -68,9 +68,9 @@ WHERE q.id = taken.id
 
 LET_GO = """
 UPDATE crawling_host h
-SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay,
+SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay, backoffs = gone.backoffs,
     due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
-FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[]) AS gone(id, wait, delay)
+FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[]) AS gone(id, wait, delay, backoffs)
 WHERE h.id = gone.id AND h.shift_id = %(shift)s
 """
 
@@ -94,6 +94,17 @@ class LeasedHost:
     host_id: int
     name: str
     wait_seconds: float
+    backoffs: int = 0
+
+
+class Leaving(NamedTuple):
+    """A host that is given back: seconds until the next fetch may begin, the delay that was kept, and how often in a row it has said
+    that it has too much to do."""
+
+    host_id: int
+    wait_seconds: float
+    delay_seconds: float
+    backoffs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +173,13 @@ def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     return limits
 
 
-def let_go(shift: Shift, hosts: Sequence[tuple[int, float, float]]) -> None:
-    """Give hosts back as (host id, seconds until the next fetch may begin, the delay that was kept)."""
+def let_go(shift: Shift, hosts: Sequence[Leaving]) -> None:
+    """Give hosts back, each to rest as it has to."""
     if not hosts:
         return
-    ids, waits, delays = (list(column) for column in zip(*hosts, strict=True))
+    ids, waits, delays, backoffs = (list(column) for column in zip(*hosts, strict=True))
     with connection.cursor() as cursor:
-        cursor.execute(LET_GO, {"hosts": ids, "waits": waits, "delays": delays, "shift": shift.pk})
+        cursor.execute(LET_GO, {"hosts": ids, "waits": waits, "delays": delays, "backoffs": backoffs, "shift": shift.pk})
 
 
 def renew_hosts(shift_id: int, lease_seconds: float) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
@@ -33,7 +31,7 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
     fetched = kit.get(address, dial, keep=kit.archives)
-    visit.free_at = time.monotonic() + visit.delay
+    visit.rest(fetched)
     outcome = None
     try:
         outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))

@@ -14,6 +14,7 @@ from crawling.frontier.seen import Seen
 from crawling.rules.addresses import Address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
+from crawling.rules.sections.politeness import Politeness
 from crawling.rules.trapgate import TrapGate
 from crawling.rules.vetting import Allowed
 
@@ -39,6 +40,7 @@ class Kit:
     forbidden: frozenset[tuple[str, int]]
     keep_robots: Callable[[str, int, bytes], None]
     answer_seconds: float = 60.0
+    politeness: Politeness = field(default_factory=Politeness)
     archives: bool = False
     traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections import deque
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
-from crawling.rules.politeness import delay_after
+from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 from crawling.rules.robots import Robots
+from crawling.rules.sections.politeness import Politeness
 from dnscache.resolver import Resolution
 
 
@@ -18,6 +23,7 @@ class Visit:
     configured_delay is written by the shift alone, which follows the crawl's order, and asked_delay (robots.txt's) by the toe
     that has the visit: neither can undo what the other wrote.
     mapped: the origins whose sitemaps were handed on as links.
+    backoffs: answers in a row by which the host said that it has too much to do.
     """
 
     host: LeasedHost
@@ -29,8 +35,27 @@ class Visit:
     urls: deque[ClaimedUrl] = field(default_factory=deque)
     asked_delay: float = 0.0
     mapped: set[str] = field(default_factory=set)
+    politeness: Politeness = field(default_factory=Politeness)
+    last_fetch_seconds: float = 0.0
+    backoffs: int = 0
 
     @property
     def delay(self) -> float:
         """Seconds from the end of a fetch to the next; of two origins on a host the longer delay counts."""
-        return delay_after(configured=self.configured_delay, crawl_delay=self.asked_delay)
+        return delay_after(
+            configured=self.configured_delay,
+            crawl_delay=self.asked_delay,
+            last_fetch=self.last_fetch_seconds,
+            factor=self.politeness.delay_factor,
+        )
+
+    def rest(self, fetched: Fetched) -> None:
+        """A fetch has just ended: leave the host alone for its delay, or for longer where it says that it has too much to do."""
+        self.last_fetch_seconds = fetched.seconds
+        if fetched.status in BACKOFFS:
+            self.backoffs += 1
+        elif fetched.status > 0:
+            self.backoffs = 0
+        asked = read_retry_after(fetched.headers.get("Retry-After", ""), datetime.now(UTC))
+        backoff = backoff_after(fetched.status, asked=asked, in_a_row=self.backoffs, chance=random.random())  # noqa: S311  # no secret
+        self.free_at = time.monotonic() + max(self.delay, backoff)

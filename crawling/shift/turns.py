@@ -9,8 +9,10 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from crawling.frontier.claiming import ClaimedUrl, LeasedHost, claim_urls, lease_hosts, let_go
+from crawling.frontier.claiming import ClaimedUrl, LeasedHost, Leaving, claim_urls, lease_hosts, let_go
 from crawling.frontier.due import contested
+from crawling.frontier.locking import locked_run
+from crawling.frontier.recording import give_back
 from crawling.frontier.robots import known_robots
 from crawling.models import Shift
 from crawling.processors.kit import Kit
@@ -19,7 +21,7 @@ from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import read_robots
 from crawling.shift.names import NameThread
-from crawling.shift.workbench import Workbench
+from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0
@@ -66,13 +68,21 @@ class HostTurns:
         drained, self._drained = self._drained, []
         running_low = [visit for visit in self._visits.values() if visit.urls and len(visit.urls) < self._share(visit) // 2]
         going = self._had_their_turn([*drained, *running_low])
-        claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going])
+        claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going and not _rests(visit)])
         for queue, urls in claimed.items():
             self._visits[queue].urls.extend(urls)
+        leaving = [visit for visit in drained if not visit.urls or _rests(visit)]
+        self._give_back_urls([visit for visit in leaving if visit.urls])
+        self._let_go(leaving)
         for visit in drained:
-            if visit.urls:
+            if visit.host.queue_id in self._visits:
                 self._bench.put(visit)
-        self._let_go([visit for visit in drained if not visit.urls])
+
+    def _give_back_urls(self, visits: list[Visit]) -> None:
+        """Put the URLs of hosts that rest for long back into their queues, untried."""
+        if visits:
+            with locked_run(self._shift.process.run_id):
+                give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
         """Ids of the hosts that another crawl wants too and that were here long enough: they get no more URLs."""
@@ -117,7 +127,15 @@ class HostTurns:
 
     def _visit(self, host: LeasedHost) -> Visit:
         now = time.monotonic()
-        return Visit(host, None, free_at=now + host.wait_seconds, leased_at=now, configured_delay=self._kit.delay_seconds)
+        return Visit(
+            host,
+            None,
+            free_at=now + host.wait_seconds,
+            leased_at=now,
+            configured_delay=self._kit.delay_seconds,
+            politeness=self._kit.politeness,
+            backoffs=host.backoffs,
+        )
 
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
@@ -143,7 +161,10 @@ class HostTurns:
         now = time.monotonic()
         let_go(
             self._shift,
-            [(visit.host.host_id, max(visit.free_at - now, visit.delay if longer else 0.0), visit.delay) for visit in visits],
+            [
+                Leaving(visit.host.host_id, max(visit.free_at - now, visit.delay if longer else 0.0), visit.delay, visit.backoffs)
+                for visit in visits
+            ],
         )
         for visit in visits:
             self._visits.pop(visit.host.queue_id, None)
@@ -152,3 +173,7 @@ class HostTurns:
         """Let every host go; where a toe may still be fetching, a whole delay after now."""
         self._names.close()
         self._let_go(list(self._visits.values()), longer=still_fetching)
+
+
+def _rests(visit: Visit) -> bool:
+    return visit.free_at - time.monotonic() >= LONG_REST_SECONDS

@@ -1,0 +1,15 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    """What hosts are spared beyond a delay."""
+
+    dependencies = [("crawling", "0012_documents_and_traps")]
+
+    operations = [
+        migrations.AddField(
+            model_name="host",
+            name="backoffs",
+            field=models.IntegerField(db_default=0, help_text="answers in a row by which it said that it has too much to do"),
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Parts of a crawl's order that stand for themselves."""

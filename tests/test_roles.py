@@ -82,6 +82,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/traps/<key>": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/pages": {"GET": VIEWER},
     "api/crawls/<crawl_id>/hosts": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/toes": {"GET": VIEWER},
     "api/crawls/<crawl_id>/log": {"GET": VIEWER},
     "api/crawls/<crawl_id>/errors": {"GET": VIEWER},
     "api/crawls/<crawl_id>/stats": {"GET": VIEWER},

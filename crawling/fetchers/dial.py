@@ -28,6 +28,9 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util.connection import create_connection
 
+from crawling.fetchers.progress import say
+from crawling.rules.steps import Step
+
 DEFAULT_PORTS = {"http": 80, "https": 443}
 #: connections kept open, one site each; the least recently used is closed
 MOST_SITES = 256
@@ -137,12 +140,15 @@ class _PinnedConnection(HTTPConnection):
         return super().getresponse()
 
     def _new_conn(self) -> socket.socket:
+        say(Step.CONNECTING)
         try:
             return create_connection((self._pinned_address, self.port), self.timeout, socket_options=self.socket_options)
         except TimeoutError as error:
             raise ConnectTimeoutError(self, f"{self._pinned_address} did not answer within {self.timeout} s") from error
         except OSError as error:
             raise NewConnectionError(self, f"{self._pinned_address}: {error}") from error
+        finally:
+            say(Step.FETCHING)
 
 
 class _PinnedTlsConnection(_PinnedConnection, HTTPSConnection):

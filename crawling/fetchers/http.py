@@ -12,9 +12,12 @@ import requests
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.progress import say
+from crawling.fetchers.room import Room
 from crawling.fetchers.tee import tee_encoded
 from crawling.rules.exchanges import Exchange
 from crawling.rules.statuses import FetchStatus
+from crawling.rules.steps import Step
 
 TIMEOUTS = (5.0, 5.0)
 CHUNK_BYTES = 64 * 1024
@@ -67,20 +70,22 @@ def fetch(
     headers: Mapping[str, str],
     max_bytes: int,
     received: Callable[[int], None] = lambda count: None,
+    room: Room | None = None,
     keep: bool = False,
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
     `received` is told how many bytes have come, as they came, head and encoding included, and may wait, so that bandwidth stays
     within what was granted.
-    keep: hand on the exchange, too.
+    room: where the body is kept, which the caller leaves when it is done. keep: hand on the exchange, too.
     """
+    reader = _Reader(max_bytes, received, room or Room())
     if not keep:
-        return _fetch(session, url, address, headers, max_bytes, received, None)
+        return _fetch(session, url, address, headers, reader, None)
     payload: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # whoever gets the exchange closes it
     fetched = None
     try:
-        fetched = _fetch(session, url, address, headers, max_bytes, received, payload)
+        fetched = _fetch(session, url, address, headers, reader, payload)
         return fetched
     finally:
         if fetched is None or fetched.exchange is None:
@@ -92,18 +97,19 @@ def _fetch(
     url: str,
     address: str,
     headers: Mapping[str, str],
-    max_bytes: int,
-    received: Callable[[int], None],
+    reader: _Reader,
     payload: IO[bytes] | None,
 ) -> Fetched:
     started = time.monotonic()
+    say(Step.FETCHING, url)
     try:
         with session.get_pinned(url, address=address, headers=headers, timeout=TIMEOUTS) as response:
-            body = _read(response, max_bytes, received, payload)
+            say(Step.READING)
+            body = reader.read(response, payload)
             seconds = time.monotonic() - started
-            if len(body) > max_bytes:
-                status = FetchStatus.TOO_BIG
-                return Fetched(status, response.headers, body, seconds, status.sentence, response.status_code)
+            if body is None or len(body) > reader.most:
+                status = FetchStatus.MEMORY_BUSY if body is None else FetchStatus.TOO_BIG
+                return Fetched(status, response.headers, body or b"", seconds, status.sentence, response.status_code)
             raw: Any = response.raw
             exchange = None if payload is None else Exchange(raw.sent_bytes, raw.head_bytes, payload)
             return Fetched(response.status_code, response.headers, body, seconds, "", response.status_code, exchange=exchange)
@@ -120,28 +126,44 @@ def _fetch(
     return Fetched(status, seconds=time.monotonic() - started, error=error[:500].replace("\0", ""))
 
 
-def _read(response: requests.Response, max_bytes: int, received: Callable[[int], None], payload: IO[bytes] | None) -> bytes:
-    """The body, or as much of it as shows that it is too big; the payload gets it as it came."""
-    pieces: list[bytes] = []
-    total = counted = 0
-    raw: Any = response.raw
-    is_encoded = payload is not None and tee_encoded(response.raw, payload)
-    for piece in response.iter_content(CHUNK_BYTES):
-        pieces.append(piece)
-        total += len(piece)
-        counted = _count(raw.incoming.count, counted, received)
-        if payload is not None and not is_encoded:
-            payload.write(piece)
-        if total > max_bytes:
-            break
-    _count(raw.incoming.count, counted, received)
-    return b"".join(pieces)
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads bodies of at most so many bytes."""
 
+    most: int
+    received: Callable[[int], None]
+    room: Room
 
-def _count(come: int, counted: int, received: Callable[[int], None]) -> int:
-    if come > counted:
-        received(come - counted)
-    return come
+    def read(self, response: requests.Response, payload: IO[bytes] | None) -> bytes | None:
+        """The body, or as much of it as shows that it is too big; None: there was no room for it. The payload gets it as it came."""
+        pieces: list[bytes] = []
+        total = counted = 0
+        raw: Any = response.raw
+        is_encoded = payload is not None and tee_encoded(raw, payload)
+        expected = self._expected(response)
+        for piece in response.iter_content(CHUNK_BYTES):
+            total += len(piece)
+            counted = self._count(raw.incoming.count, counted)
+            if not self.room.admits(total, expected):
+                return None
+            pieces.append(piece)
+            if payload is not None and not is_encoded:
+                payload.write(piece)
+            if total > self.most:
+                break
+        self._count(raw.incoming.count, counted)
+        return b"".join(pieces)
+
+    def _expected(self, response: requests.Response) -> int:
+        """How large the body will be, as far as one can know."""
+        length = response.headers.get("Content-Length", "")
+        is_known = length.isascii() and length.isdigit() and len(length) < 19 and "Content-Encoding" not in response.headers
+        return min(int(length) if is_known else self.most, self.most + CHUNK_BYTES)
+
+    def _count(self, come: int, counted: int) -> int:
+        if come > counted:
+            self.received(come - counted)
+        return come
 
 
 def _why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:

@@ -12,4 +12,9 @@ class Migration(migrations.Migration):
             name="backoffs",
             field=models.IntegerField(db_default=0, help_text="answers in a row by which it said that it has too much to do"),
         ),
+        migrations.AddField(
+            model_name="shift",
+            name="toes",
+            field=models.JSONField(blank=True, default=list, help_text="what each toe does: its number, step, URL, and since when"),
+        ),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawling.fetchers.progress import say
 from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
@@ -9,10 +10,12 @@ from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, read_address
 from crawling.rules.robots import Robots
+from crawling.rules.statuses import FetchStatus
+from crawling.rules.steps import Step
 
 
 def step(visit: Visit, kit: Kit) -> Outcome | None:
-    """Try the visit's next URL; None: robots.txt had to be fetched first and nothing is settled yet.
+    """Try the visit's next URL; None: nothing is settled yet, because robots.txt had to be fetched first or the shift ends.
 
     The visit is free again one delay after the end of whatever was fetched (never counted from its start: a slow server
     must not be asked sooner). What needs no fetch costs no delay.
@@ -32,6 +35,9 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
         return conclude(claimed, address, dial, refusal, kit)
     fetched = kit.get(address, dial, keep=kit.archives)
     visit.rest(fetched)
+    if fetched.status == FetchStatus.MEMORY_BUSY and kit.ending.is_set():
+        return None  # the shift gives it back untried
+    say(Step.EXTRACTING)
     outcome = None
     try:
         outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))

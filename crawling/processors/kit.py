@@ -10,11 +10,14 @@ from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched, fetch
+from crawling.fetchers.progress import say
+from crawling.fetchers.room import Room
 from crawling.frontier.seen import Seen
 from crawling.rules.addresses import Address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
 from crawling.rules.sections.politeness import Politeness
+from crawling.rules.steps import Step
 from crawling.rules.trapgate import TrapGate
 from crawling.rules.vetting import Allowed
 
@@ -45,6 +48,7 @@ class Kit:
     traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)
+    room: Room = field(default_factory=Room)
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
 
@@ -63,6 +67,7 @@ class Kit:
             headers=headers,
             max_bytes=max_bytes or self.max_document_bytes,
             received=self._received,
+            room=self.room,
             keep=keep,
         )
 
@@ -72,4 +77,8 @@ class Kit:
             self.ending.wait(seconds)
 
     def _received(self, count: int) -> None:
-        self.pause(self.bandwidth.take(count))
+        seconds = self.bandwidth.take(count)
+        if seconds > 0:
+            say(Step.WAITING_FOR_BANDWIDTH)
+            self.pause(seconds)
+            say(Step.READING)

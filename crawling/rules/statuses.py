@@ -27,6 +27,7 @@ class FetchStatus(IntEnum):
     WORKER_DIED = -11
     TOO_MANY_REDIRECTS = -12
     ARCHIVE_BUSY = -20
+    MEMORY_BUSY = -21
     TRAP = -30
     OUR_FAULT = -99
 
@@ -49,6 +50,7 @@ SENTENCES = {
     FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand.",
     FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
+    FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
 }
@@ -61,6 +63,7 @@ TRANSIENT = frozenset(
         FetchStatus.TIMED_OUT,
         FetchStatus.BROKEN_ANSWER,
         FetchStatus.ROBOTS_UNAVAILABLE,
+        FetchStatus.MEMORY_BUSY,
         HTTPStatus.TOO_MANY_REQUESTS,
         HTTPStatus.BAD_GATEWAY,
         HTTPStatus.SERVICE_UNAVAILABLE,

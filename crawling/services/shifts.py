@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -19,6 +22,15 @@ from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
 
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
+
+
+class ToeLine(NamedTuple):
+    """What a toe does, and since when, in seconds of the epoch."""
+
+    number: int
+    step: str
+    url: str
+    since: float
 
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
@@ -50,6 +62,11 @@ def end_shift(shift: Shift, ending: str) -> None:
         _close(shift, ending)
 
 
+def note_toes(shift: Shift, toes: Sequence[ToeLine]) -> None:
+    """Show what each toe does; while the shift lives."""
+    Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
+
+
 def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -> None:
     """Close the books of a shift that cannot do it itself.
 
@@ -65,7 +82,7 @@ def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -
 
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
-    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200]):
+    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200], toes=[]):
         write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
 
 

@@ -17,7 +17,7 @@ class Buyer:
 
     def __init__(self, shift: Shift) -> None:
         self._shift = shift
-        self._claim: dict[str, int] = shift.process.run.crawl.claim
+        self.claim: dict[str, int] = shift.process.run.crawl.claim
         assert shift.process.bank_process_id is not None
         self._process = shift.process.bank_process_id
         self._waiting: UUID | None = None
@@ -26,13 +26,13 @@ class Buyer:
 
     def _read(self) -> dict[str, int]:
         held = {holding.key: holding.units for holding in holdings_of([self._process]).get(self._process, ())}
-        return {**dict.fromkeys(self._claim, 0), **held}
+        return {**dict.fromkeys(self.claim, 0), **held}
 
     def grow(self, wanted: int) -> None:
         """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank."""
         if self._waiting or self._stage or wanted <= 0:
             return
-        amounts = {key: min(wanted, self._claim.get(key, 0) - self.held.get(key, 0)) for key in GROWING}
+        amounts = {key: min(wanted, self.claim.get(key, 0) - self.held.get(key, 0)) for key in GROWING}
         amounts = {key: units for key, units in amounts.items() if units > 0}
         if not amounts.get("fetch_slots"):
             return
@@ -66,11 +66,27 @@ class Buyer:
         )
         return self._noticed(outcome.state)
 
+    @property
+    def has_stage(self) -> bool:
+        """Whether a stage waits. There is one at a time, of whatever kind; its deadline ends it."""
+        return self._stage is not None
+
     def stage_granted(self, *, give_up: bool) -> bool:
         """Whether the stage that was asked for is granted; `give_up` withdraws it if it isn't."""
-        assert self._stage is not None
+        if self._stage is None:
+            return False
         outcome = cancel_request(request_id=self._stage) if give_up else outcome_of(self._stage)
         return outcome is not None and self._noticed(outcome.state)
+
+    def stage_is_over(self, *, give_up: bool) -> bool:
+        """Whether the stage that was asked for waits no longer: it was granted, its deadline is over, or it is withdrawn by `give_up`."""
+        self.stage_granted(give_up=give_up)
+        return not self.has_stage
+
+    def give_back(self, amounts: Mapping[str, int], reason: str) -> None:
+        """Return a part of what is held."""
+        release_resources(process=self._process, epoch=self._shift.epoch, release_id=uuid4(), amounts=amounts, reason=reason)
+        self.held = self._read()
 
     def _noticed(self, state: str) -> bool:
         """What has become of the stage; it took the place of a growth that waited."""

@@ -6,7 +6,7 @@ The shift's own thread does all the writing. Toes fetch and parse, a thread reso
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from django.utils import timezone
 from crawling.access import allowed_networks, identity
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.room import Room
 from crawling.frontier.due import seconds_until_due, seeds_of
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.quarantine import states_of
@@ -23,13 +24,15 @@ from crawling.frontier.robots import keep_all_robots
 from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
+from crawling.rules.claims import largest_document
 from crawling.rules.scope import Reach, Scope
 from crawling.rules.trapgate import TrapGate
 from crawling.services.pausing import pause_by_itself
-from crawling.services.shifts import LONGEST_SLICES, end_shift
+from crawling.services.shifts import LONGEST_SLICES, ToeLine, end_shift, note_toes
 from crawling.shift.archiving import Archiving, paused_by
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
+from crawling.shift.memory import MemoryStage
 from crawling.shift.toes import ToePool
 from crawling.shift.turns import SOON_SECONDS, HostTurns
 from crawling.shift.workbench import Workbench
@@ -42,7 +45,7 @@ WAIT_SECONDS = 0.02
 LOOK_SECONDS = 1.0
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
-KIB, MIB = 1024, 1024 * 1024
+KIB = 1024
 
 
 class ShiftWork:
@@ -52,7 +55,8 @@ class ShiftWork:
         self._shift, self._lease, self._buyer = shift, lease, buyer
         self._numbers = range(shift.process.run.crawl.processes)
         self._robots_found: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
-        self._kit = make_kit(shift, buyer.held, lambda *found: self._robots_found.put(found))
+        self._memory_stage = MemoryStage(buyer)
+        self._kit = make_kit(shift, buyer, self._memory_stage.room, lambda *found: self._robots_found.put(found))
         self._archive = Archiving(shift, buyer, user_agent=self._kit.user_agent)
         self._bench = Workbench()
         self._toes = ToePool(self._bench, self._kit, self._archive.put)
@@ -61,6 +65,7 @@ class ShiftWork:
         self._outcomes: list[Outcome] = []
         self._oldest = self._looked_at = self._began_at = time.monotonic()
         self._ending = ""
+        self._shown: list[ToeLine] = []
 
     def stop(self, why: str) -> None:
         """End soon, keeping everything that was fetched."""
@@ -75,6 +80,7 @@ class ShiftWork:
                 self._collect()
                 if self._write_if_due():
                     self._hosts.refill()
+                self._memory_stage.tend()
                 self._hosts.lease_more(self._buyer.held["fetch_slots"])
                 if time.monotonic() - self._looked_at > LOOK_SECONDS or self._has_nothing():
                     self._look()
@@ -127,6 +133,7 @@ class ShiftWork:
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
         self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
+        self._show_toes()
         age = now - self._began_at
         if self._lease.is_lost:
             self.stop("its lease was lost")
@@ -145,6 +152,13 @@ class ShiftWork:
             self._buyer.grow(self._bench.overdue())
             self._toes.set_size(self._buyer.held["fetch_slots"])
 
+    def _show_toes(self) -> None:
+        """Write down what toes do, where that has changed."""
+        toes = [ToeLine(number, doing.step, doing.url, doing.since) for number, doing in self._toes.board.lines().items()]
+        if toes != self._shown:
+            note_toes(self._shift, toes)
+            self._shown = toes
+
     def _end_if_nothing_is_due(self) -> None:
         due_in = seconds_until_due(self._shift.process)
         if due_in is None or due_in > SOON_SECONDS:
@@ -153,6 +167,7 @@ class ShiftWork:
     def _wind_down(self) -> None:
         """Let fetches under way come to an end, write them down, and give back everything else."""
         self._kit.ending.set()
+        self._kit.room.end()
         self._bench.close()
         self._archive.end()
         all_ended = self._toes.join(JOIN_SECONDS)
@@ -164,11 +179,8 @@ class ShiftWork:
         end_shift(self._shift, self._ending or "it failed")
 
 
-def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, int, bytes], None]) -> Kit:
-    """What the toes need, from the crawl's order and what the shift holds.
-
-    The memory held is shared out evenly over the most toes there may be, so that documents in hand never need more.
-    """
+def make_kit(shift: Shift, buyer: Buyer, room: Room, keep_robots: Callable[[str, int, bytes], None]) -> Kit:
+    """What the toes need, from the crawl's order and what the shift holds."""
     run = shift.process.run
     who = identity()
     return Kit(
@@ -176,8 +188,9 @@ def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, 
         user_agent=who.user_agent,
         scope=Scope.of_seeds(Reach(run.crawl.scope), seeds_of(run.pk), run.crawl.max_depth),
         delay_seconds=run.crawl.delay_seconds,
-        max_document_bytes=held["memory"] * MIB // run.crawl.claim["fetch_slots"],
-        bandwidth=Bandwidth(held["bandwidth"] * KIB),
+        max_document_bytes=largest_document(buyer.claim),
+        room=room,
+        bandwidth=Bandwidth(buyer.held["bandwidth"] * KIB),
         allowed=allowed_networks(),
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,

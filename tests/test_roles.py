@@ -57,6 +57,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": {"GET": VIEWER},
     "crawls/<int:pk>/traps/": {"POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
+    "crawls/<int:crawl>/max/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
     "bank/": {"GET": VIEWER},
     "bank/what-if/": {"GET": VIEWER, "POST": VIEWER},

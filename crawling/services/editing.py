@@ -16,9 +16,10 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rules.orders import read_order
 from crawling.services.cloning import order_of
 from crawling.services.creating import is_taken, name_is_taken
+from crawling.services.maximum import check_max, tell_bank
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
-EDITABLE = ("name", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds")
+EDITABLE = ("name", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", "claim")
 
 
 def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None) -> CrawlJob:
@@ -32,8 +33,12 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
         errors |= name_is_taken(name)
     if errors or not order:
         raise BadOrder(errors)
+    values = {name: getattr(order, name) for name in EDITABLE if name in fields}
+    if "claim" in values:
+        values["claim"] = check_max(crawl, order.claim)
+        tell_bank(crawl, values["claim"])
     try:
-        return _edit(crawl.pk, {name: getattr(order, name) for name in EDITABLE if name in fields}, by)
+        return _edit(crawl.pk, values, by)
     except IntegrityError as error:
         raise BadOrder(name_is_taken(order.name)) from error
 

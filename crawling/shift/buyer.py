@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from uuid import UUID, uuid4
 
-from allocation.models import Request, RequestKind, RequestState
+from allocation.errors import BankBusy
+from allocation.models import Process, Request, RequestKind, RequestState
 from allocation.selectors import holdings_of, outcome_of
-from allocation.services import cancel_request, release_resources, request_resources
+from allocation.services import cancel_request, change_claim, release_resources, request_resources
 from crawling.models import Shift
 from crawling.rules.claims import GROWING
 
@@ -20,6 +22,7 @@ class Buyer:
         self.claim: dict[str, int] = shift.process.run.crawl.claim
         assert shift.process.bank_process_id is not None
         self._process = shift.process.bank_process_id
+        self._max = self._told_max()
         self._waiting: UUID | None = None
         self._stage: UUID | None = None
         self.held = self._read()
@@ -28,11 +31,42 @@ class Buyer:
         held = {holding.key: holding.units for holding in holdings_of([self._process]).get(self._process, ())}
         return {**dict.fromkeys(self.claim, 0), **held}
 
-    def grow(self, wanted: int) -> None:
-        """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank."""
+    def _told_max(self) -> dict[str, int]:
+        """Max as the bank has it."""
+        process = Process.objects.select_related("pool").get(pk=self._process)
+        return dict(zip(process.pool.classes.values_list("key", flat=True), process.max_claim, strict=False))
+
+    def left(self, key: str) -> int:
+        """Units that may still be asked for."""
+        return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
+
+    def obey(self, claim: Mapping[str, int], toes: int) -> None:
+        """Follow an order whose Max was edited: give back what is above it, but no slot that one of the `toes` still at work uses, and
+        lower Max at the bank when that is done. What was raised is asked for as it is needed."""
+        self.claim, self._max = dict(claim), self._told_max()
+        lowered = {key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)}
+        if not lowered:
+            return
+        if self._waiting:
+            cancel_request(request_id=self._waiting)
+            self.look()
+        kept = {**claim, "fetch_slots": max(claim["fetch_slots"], toes)}
+        if surplus := {key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]}:
+            self.give_back(surplus, "Max was lowered")
+        if all(self.held[key] <= units for key, units in lowered.items()):
+            with suppress(BankBusy):  # it is asked again in a moment
+                change_claim(process=self._process, maximum=lowered)
+
+    def grow(self, wanted: int, memory_for: Callable[[int], int]) -> None:
+        """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank.
+
+        memory_for: how much memory so many toes need.
+        """
         if self._waiting or self._stage or wanted <= 0:
             return
-        amounts = {key: min(wanted, self.claim.get(key, 0) - self.held.get(key, 0)) for key in GROWING}
+        amounts = {key: min(wanted, self.left(key)) for key in GROWING}
+        memory = memory_for(self.held["fetch_slots"] + amounts["fetch_slots"]) - self.held["memory"]
+        amounts["memory"] = min(memory, self.left("memory"))
         amounts = {key: units for key, units in amounts.items() if units > 0}
         if not amounts.get("fetch_slots"):
             return

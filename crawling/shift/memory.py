@@ -28,6 +28,10 @@ class MemoryStage:
         """MiB that the shares of so many toes take."""
         return -(-self._share * toes // MIB)
 
+    def most_toes(self) -> int:
+        """As many as there are shares of what is held."""
+        return self._buyer.held["memory"] * MIB // self._share
+
     def _rest(self) -> int:
         toes = max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
         return max(0, self._buyer.held["memory"] - self.units_for(toes)) * MIB
@@ -47,7 +51,7 @@ class MemoryStage:
         self._give_back_idle(now)
 
     def _ask(self, shortage: int) -> None:
-        units = min(-(-shortage // MIB), self._buyer.claim["memory"] - self._buyer.held["memory"])
+        units = min(-(-shortage // MIB), self._buyer.left("memory"))
         if units > 0 and not self._buyer.has_stage:
             self._is_asked = not self._buyer.ask_stage({"memory": units}, DEADLINE_SECONDS)
 

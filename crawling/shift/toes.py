@@ -45,6 +45,10 @@ class ToePool:
             self._threads[number] = threading.Thread(target=self._work, args=(number,), name=f"toe-{number}", daemon=True)
             self._threads[number].start()
 
+    def at_work(self) -> int:
+        """How many there are, those included that retire after their URL."""
+        return sum(thread.is_alive() for thread in self._threads.values())
+
     def _work(self, number: int) -> None:
         self.board.join(number)
         try:

@@ -73,7 +73,7 @@ class ShiftWork:
 
     def work(self) -> str:
         """Fetch until there is a reason to end, and return it. All is written and let go then, but for the bank's units."""
-        self._toes.set_size(self._buyer.held["fetch_slots"])
+        self._fit_toes(self._shift.process.run)
         try:
             while not self._ending:
                 self._hosts.notice_drained()
@@ -149,8 +149,14 @@ class ShiftWork:
             self._end_if_nothing_is_due()
         else:
             self._buyer.look()
-            self._buyer.grow(self._bench.overdue())
-            self._toes.set_size(self._buyer.held["fetch_slots"])
+            self._buyer.grow(self._bench.overdue(), self._memory_stage.units_for)
+        self._fit_toes(run)
+
+    def _fit_toes(self, run: Run) -> None:
+        """As many toes as are granted and ordered (B11's `setSize`)."""
+        slots = min(self._buyer.held["fetch_slots"], run.crawl.claim["fetch_slots"])
+        self._toes.set_size(min(slots, self._memory_stage.most_toes()))
+        self._buyer.obey(run.crawl.claim, self._toes.at_work())
 
     def _show_toes(self) -> None:
         """Write down what toes do, where that has changed."""

@@ -20,6 +20,7 @@ from crawling.frontier.robots import trim_robots
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
+from crawling.services.takeover import take_over_hosts
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ def duties() -> list[Duty]:
         Duty(start_what_is_due, 1.0),
         Duty(reap_expired, 2.0),
         Duty(settle_what_was_left, 5.0),
+        Duty(take_over_hosts, 5.0),
         Duty(resend, 10.0),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),

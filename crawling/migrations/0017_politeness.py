@@ -13,6 +13,11 @@ class Migration(migrations.Migration):
             field=models.IntegerField(db_default=0, help_text="answers in a row by which it said that it has too much to do"),
         ),
         migrations.AddField(
+            model_name="runprocess",
+            name="serving",
+            field=models.BooleanField(db_default=True, help_text="whether hosts are placed on it; not while it finds no worker"),
+        ),
+        migrations.AddField(
             model_name="shift",
             name="toes",
             field=models.JSONField(blank=True, default=list, help_text="what each toe does: its number, step, URL, and since when"),

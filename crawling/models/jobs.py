@@ -99,6 +99,7 @@ class RunProcess(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="processes")
     number = models.PositiveSmallIntegerField(help_text="from 0; hosts are placed on numbers")
+    serving = models.BooleanField(db_default=True, help_text="whether hosts are placed on it; not while it finds no worker")
     bank_process = models.OneToOneField(Process, models.PROTECT, null=True, related_name="run_process")
 
     class Meta:

@@ -19,6 +19,7 @@ from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
+from crawling.services.takeover import rejoin
 
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
@@ -48,6 +49,7 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
                 shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
         except IntegrityError:
             return None
+        rejoin(run, process)
         write(run.pk, f"Shift began on {worker}{_which(process)}.")
         Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now())
     return shift

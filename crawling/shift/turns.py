@@ -12,6 +12,7 @@ from django.conf import settings
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost, Leaving, claim_urls, lease_hosts, let_go
 from crawling.frontier.due import contested
 from crawling.frontier.locking import locked_run
+from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
 from crawling.frontier.robots import known_robots
 from crawling.models import Shift
@@ -85,10 +86,10 @@ class HostTurns:
                 give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
-        """Ids of the hosts that another crawl wants too and that were here long enough: they get no more URLs."""
+        """Ids of the hosts that others want too, or are to serve now, and that were here long enough: they get no more URLs."""
         now = time.monotonic()
         old = [visit.host.host_id for visit in visits if now - visit.leased_at > TURN_SECONDS]
-        wanted = contested(old, self._shift.process.run_id) if old else set()
+        wanted = contested(old, self._shift.process.run_id) | moved_away(old, self._shift.process) if old else set()
         self._yielded.update(dict.fromkeys(wanted, now + YIELD_SECONDS))
         return wanted
 

@@ -18,6 +18,7 @@ from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.room import Room
 from crawling.frontier.due import seconds_until_due, seeds_of
 from crawling.frontier.limits import limit_reached
+from crawling.frontier.placing import serving_numbers
 from crawling.frontier.quarantine import states_of
 from crawling.frontier.recording import Memory, Outcome, record_all
 from crawling.frontier.robots import keep_all_robots
@@ -53,7 +54,7 @@ class ShiftWork:
 
     def __init__(self, shift: Shift, lease: LeaseThread, buyer: Buyer) -> None:
         self._shift, self._lease, self._buyer = shift, lease, buyer
-        self._numbers = range(shift.process.run.crawl.processes)
+        self._numbers = serving_numbers(shift.process.run_id)
         self._robots_found: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._memory_stage = MemoryStage(buyer)
         self._kit = make_kit(shift, buyer, self._memory_stage.room, lambda *found: self._robots_found.put(found))
@@ -132,6 +133,7 @@ class ShiftWork:
         now = self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
+        self._numbers = serving_numbers(run.pk)
         self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
         self._show_toes()
         age = now - self._began_at

@@ -8,6 +8,26 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(
+            model_name="crawljob",
+            name="politeness",
+            field=models.JSONField(blank=True, default=dict, help_text="what hosts and the line are spared beyond the delay"),
+        ),
+        migrations.AddField(
+            model_name="host",
+            name="counted_at",
+            field=models.DateTimeField(null=True, help_text="when the latest request to it was counted"),
+        ),
+        migrations.AddField(
+            model_name="host",
+            name="requests_in_minute",
+            field=models.IntegerField(db_default=0, help_text="of counted_at, by UTC"),
+        ),
+        migrations.AddField(
+            model_name="host",
+            name="requests_in_day",
+            field=models.IntegerField(db_default=0, help_text="of counted_at, by UTC"),
+        ),
+        migrations.AddField(
             model_name="host",
             name="backoffs",
             field=models.IntegerField(db_default=0, help_text="answers in a row by which it said that it has too much to do"),

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
+from crawling.rules.budgets import NOTHING_SPENT, Spent
 from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 from crawling.rules.robots import Robots
 from crawling.rules.sections.politeness import Politeness
@@ -24,6 +25,8 @@ class Visit:
     that has the visit: neither can undo what the other wrote.
     mapped: the origins whose sitemaps were handed on as links.
     backoffs: answers in a row by which the host said that it has too much to do.
+    spent: requests that the host has had; is_counted says whether its row knows of all.
+    host_free_at: as free_at, but for the budget, which binds this crawl alone.
     """
 
     host: LeasedHost
@@ -38,6 +41,9 @@ class Visit:
     politeness: Politeness = field(default_factory=Politeness)
     last_fetch_seconds: float = 0.0
     backoffs: int = 0
+    spent: Spent = NOTHING_SPENT
+    is_counted: bool = True
+    host_free_at: float = 0.0
 
     @property
     def delay(self) -> float:
@@ -56,6 +62,14 @@ class Visit:
             self.backoffs += 1
         elif fetched.status > 0:
             self.backoffs = 0
-        asked = read_retry_after(fetched.headers.get("Retry-After", ""), datetime.now(UTC))
+        now = datetime.now(UTC)
+        asked = read_retry_after(fetched.headers.get("Retry-After", ""), now)
         backoff = backoff_after(fetched.status, asked=asked, in_a_row=self.backoffs, chance=random.random())  # noqa: S311  # no secret
-        self.free_at = time.monotonic() + max(self.delay, backoff)
+        self.spent, self.is_counted = self.spent.plus_one(now), False
+        self.host_free_at = time.monotonic() + max(self.delay, backoff)
+        self.keep_budget()
+
+    def keep_budget(self) -> None:
+        """Wait for the host, and for the next minute or day where the crawl's budget for it is spent."""
+        wait = self.spent.seconds_to_wait(self.politeness, datetime.now(UTC))
+        self.free_at = max(self.host_free_at, time.monotonic() + wait) if wait else self.host_free_at

@@ -68,7 +68,7 @@ class ToePool:
             logger.exception("a toe stumbled", extra={"url": claimed.url})
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
-            visit.free_at = time.monotonic() + visit.delay
+            visit.free_at = visit.host_free_at = time.monotonic() + visit.delay
             outcome = Outcome(
                 claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"{type(error).__name__}: {error}"[:500].replace("\0", "")
             )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from django.conf import settings
 
-from crawling.frontier.claiming import ClaimedUrl, LeasedHost, Leaving, claim_urls, lease_hosts, let_go
+from crawling.frontier.claiming import ClaimedUrl, LeasedHost, Leaving, claim_urls, count_requests, lease_hosts, let_go, rest_queues
 from crawling.frontier.due import contested
 from crawling.frontier.locking import locked_run
 from crawling.frontier.placing import moved_away
@@ -66,6 +66,7 @@ class HostTurns:
 
         To be called when all outcomes are written: their links are what a host goes on with.
         """
+        self._count_requests(self._visits.values())
         drained, self._drained = self._drained, []
         running_low = [visit for visit in self._visits.values() if visit.urls and len(visit.urls) < self._share(visit) // 2]
         going = self._had_their_turn([*drained, *running_low])
@@ -128,7 +129,7 @@ class HostTurns:
 
     def _visit(self, host: LeasedHost) -> Visit:
         now = time.monotonic()
-        return Visit(
+        visit = Visit(
             host,
             None,
             free_at=now + host.wait_seconds,
@@ -136,7 +137,11 @@ class HostTurns:
             configured_delay=self._kit.delay_seconds,
             politeness=self._kit.politeness,
             backoffs=host.backoffs,
+            spent=host.spent,
+            host_free_at=now + host.wait_seconds,
         )
+        visit.keep_budget()
+        return visit
 
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
@@ -160,15 +165,24 @@ class HostTurns:
 
     def _let_go(self, visits: list[Visit], *, longer: bool = False) -> None:
         now = time.monotonic()
+        self._count_requests(visits)
+        if by_budget := {visit.host.queue_id: visit.free_at - now for visit in visits if visit.free_at > visit.host_free_at}:
+            rest_queues(by_budget)
         let_go(
             self._shift,
             [
-                Leaving(visit.host.host_id, max(visit.free_at - now, visit.delay if longer else 0.0), visit.delay, visit.backoffs)
+                Leaving(visit.host.host_id, max(visit.host_free_at - now, visit.delay if longer else 0.0), visit.delay, visit.backoffs)
                 for visit in visits
             ],
         )
         for visit in visits:
             self._visits.pop(visit.host.queue_id, None)
+
+    def _count_requests(self, visits: Collection[Visit]) -> None:
+        if uncounted := {visit.host.host_id: visit for visit in visits if not visit.is_counted}:
+            for visit in uncounted.values():
+                visit.is_counted = True  # before its count is read: a toe may be fetching
+            count_requests(self._shift, {host: visit.spent for host, visit in uncounted.items()})
 
     def close(self, *, still_fetching: bool) -> None:
         """Let every host go; where a toe may still be fetching, a whole delay after now."""

@@ -27,6 +27,7 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.claims import largest_document
 from crawling.rules.scope import Reach, Scope
+from crawling.rules.sections.politeness import Politeness
 from crawling.rules.trapgate import TrapGate
 from crawling.services.pausing import pause_by_itself
 from crawling.services.shifts import LONGEST_SLICES, ToeLine, end_shift, note_toes
@@ -191,14 +192,19 @@ def make_kit(shift: Shift, buyer: Buyer, room: Room, keep_robots: Callable[[str,
     """What the toes need, from the crawl's order and what the shift holds."""
     run = shift.process.run
     who = identity()
+    politeness = Politeness(**run.crawl.politeness)
+    rate = float(buyer.held["bandwidth"] * KIB)
+    if politeness.max_kib_a_second:
+        rate = min(rate, politeness.max_kib_a_second * KIB / run.crawl.processes)
     return Kit(
         token=who.product_token,
         user_agent=who.user_agent,
         scope=Scope.of_seeds(Reach(run.crawl.scope), seeds_of(run.pk), run.crawl.max_depth),
         delay_seconds=run.crawl.delay_seconds,
+        politeness=politeness,
         max_document_bytes=largest_document(buyer.claim),
         room=room,
-        bandwidth=Bandwidth(buyer.held["bandwidth"] * KIB),
+        bandwidth=Bandwidth(rate),
         allowed=allowed_networks(),
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,

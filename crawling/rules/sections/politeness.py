@@ -25,7 +25,6 @@ class Politeness(BaseModel):
         means that the host's owner wants no rest, and turns this off, too.
     host_requests_a_minute, host_requests_a_day: budgets of a host by UTC's minutes and days; what other crawls ask of it counts, too.
     max_kib_a_second: what the crawl's workers may download together, within the bandwidth that the bank grants them.
-    ip_delay_seconds: between two requests to one address, whatever the hosts; 0: hosts are told apart by name alone.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -34,4 +33,3 @@ class Politeness(BaseModel):
     host_requests_a_minute: Requests | None = None
     host_requests_a_day: Requests | None = None
     max_kib_a_second: Requests | None = None
-    ip_delay_seconds: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False), Number] = 0.0

@@ -17,6 +17,7 @@ from crawling.filters_form import FiltersForm, filters_answers
 from crawling.form_fields import MIB, lines, number_field, plain, scaled
 from crawling.models import CrawlJob
 from crawling.ordering_form import OrderingForm, ordering_answers
+from crawling.politeness_form import PolitenessForm, politeness_answers
 from crawling.reading_form import ReadingForm, reading_answers
 from crawling.rules.claims import preset_claims
 from crawling.rules.orders import MAX_SEEDS
@@ -48,7 +49,7 @@ ORDERS = (
 ARCHIVE = (("true", "Keep every answer as it came"), ("false", "Keep only what is found"))
 
 
-class CrawlForm(FiltersForm, BudgetForm, ReadingForm, FetchingForm, OrderingForm):
+class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReadingForm, FetchingForm, OrderingForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
@@ -130,7 +131,7 @@ class CrawlForm(FiltersForm, BudgetForm, ReadingForm, FetchingForm, OrderingForm
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
         fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
-        fields |= self.reading() | self.filters() | self.budget() | self.fetching() | self.ordering()
+        fields |= self.reading() | self.filters() | self.budget() | self.politeness() | self.fetching() | self.ordering()
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
         return fields
@@ -188,6 +189,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
         **ordering_answers(crawl),
         **filters_answers(crawl),
         **budget_answers(crawl),
+        **politeness_answers(crawl),
         "name": free_name(crawl.name),
         "seeds": "\n".join(crawl.seeds),
         "scope": crawl.scope,

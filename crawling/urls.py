@@ -28,5 +28,6 @@ urlpatterns = [
     re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),
     path("<int:pk>/traps/", documents.judge, name="judge"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
+    path("<int:crawl>/max/", steering.set_max, name="max"),
     re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$", steering.steer, name="steer"),
 ]

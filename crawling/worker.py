@@ -20,11 +20,23 @@ from rq.worker_registration import register
 from crawling.services.losses import shift_was_lost
 
 PR_SET_PDEATHSIG = 1
+#: a worker that was killed keeps its seat for so long, and one that lives says so several times meanwhile
+SEAT_SECONDS = 30
+SIGN_SECONDS = 8
 REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 
 
 class ShiftWorker(Worker):
     """A forking worker. Its horse runs one shift and turns SIGTERM into an orderly end of it (`crawling.jobs`)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.job_monitoring_interval = SIGN_SECONDS
+
+    @property
+    def dequeue_timeout(self) -> int:
+        """How long it waits for a job before it gives a sign of life and waits again."""
+        return SIGN_SECONDS
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
         """RQ would wait for the end of the job, which may be minutes away; the horse is told to wind down as well."""
@@ -41,8 +53,11 @@ class ShiftWorker(Worker):
                 os.kill(self.horse_pid, signal.SIGTERM)
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """Redis may have lost everything, and with it who is there; so each sign of life says that again."""
-        super().heartbeat(timeout, pipeline)
+        """Redis may have lost everything, and with it who is there; so each sign of life says that again.
+
+        RQ would let a dead worker count for two minutes, in which the bank grants seats that nobody sits on.
+        """
+        super().heartbeat(SEAT_SECONDS, pipeline)
         register(self, pipeline)
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:

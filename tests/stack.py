@@ -44,7 +44,7 @@ class Stack:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
         for process in self.processes:
-            process.wait(10)
+            process.wait(30)  # a busy machine may need as long
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def show(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
     return detail(crawl_of(crawl_id))
 
 
-@crawls.patch("/{crawl_id}", response=CrawlDetail, summary="Edit name, limits, delay or weights, even while it runs")
+@crawls.patch("/{crawl_id}", response=CrawlDetail, summary="Edit name, rules, limits, delay, weights or Max, even while it runs")
 @may_change
 def edit(request: Asking, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
     """A run at work obeys within seconds. A host that is resting rests to the end of the delay that was promised."""

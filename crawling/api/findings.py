@@ -9,10 +9,11 @@ from ninja import Query, Router
 
 from crawling.api.parameters import CrawlId, Cursor, Limit, RunNumber, Text
 from crawling.api.permissions import Asking, may_view
-from crawling.api.schemas import CauseList, HostPage, LogPage, MinutePage, PageOut, PagePage
+from crawling.api.schemas import CauseList, HostPage, LogPage, MinutePage, PageOut, PagePage, ToeList
 from crawling.cursors import run_of
 from crawling.findings import causes, list_hosts, list_log, list_pages, minutes
 from crawling.models import Level, Page
+from crawling.run_page.toes import toes_of
 
 findings = Router()
 PageStatus = Annotated[str, Query(pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx")]
@@ -33,6 +34,13 @@ def pages(
     """`q` is a part of the URL."""
     rows, following = list_pages(run_of(crawl_id, run), status=status, text=q, after=cursor or 0, limit=limit)
     return {"items": [_page(row) for row in rows], "next": following}
+
+
+@findings.get("/{crawl_id}/toes", response=ToeList, summary="What each toe thread does, and since when")
+@may_view
+def toes(request: Asking, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
+    """As the shifts at work have last written it down, which they do once a second."""
+    return {"items": [asdict(toe) for toe in toes_of(run_of(crawl_id, run))]}
 
 
 @findings.get("/{crawl_id}/hosts", response=HostPage, summary="Hosts and what is queued on each, in the order of finding")

@@ -129,6 +129,20 @@ class HostOut(Schema):
     leased_to: str | None = Field(description="the crawl that is fetching from it, if one is")
 
 
+class ToeOut(Schema):
+    """A toe thread of the process with this number; `url` is empty while it has none."""
+
+    process: int
+    number: int
+    step: str
+    url: str
+    since: datetime
+
+
+class ToeList(Schema):
+    items: list[ToeOut]
+
+
 class LogOut(Schema):
     id: int
     at: datetime

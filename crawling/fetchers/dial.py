@@ -28,6 +28,8 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from crawling.fetchers.egress import Way, authorization, connect
+from crawling.fetchers.progress import say
+from crawling.rules.steps import Step
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 #: connections kept open, one site each; the least recently used is closed
@@ -44,11 +46,12 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 class _Incoming(io.RawIOBase):
     """What a server sends, as long as it is no more than `most` bytes and waiting for it takes no more than `seconds` in all.
 
-    What we do in between is not the server's fault. `begun` is called once the first of it has come.
+    What we do in between is not the server's fault. `count` is what has come so far, as it came; `begun` is called once the
+    first of it has.
     """
 
     def __init__(self, source: io.RawIOBase, seconds: float, most: int, *, begun: Callable[[], None]) -> None:
-        self._source, self._seconds, self._waited, self._left = source, seconds, 0.0, most
+        self._source, self._seconds, self._waited, self._most, self.count = source, seconds, 0.0, most, 0
         self._begun = begun
         self.has_begun = self.has_ended = False
 
@@ -58,12 +61,12 @@ class _Incoming(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         if self._waited > self._seconds:
             raise TimeoutError(f"the whole answer took longer than {self._seconds:g} s")
-        if self._left < 0:
+        if self.count > self._most:
             raise OSError("the answer goes on without end")
         asked_at = time.monotonic()
         count = self._source.readinto(buffer)
         self._waited += time.monotonic() - asked_at
-        self._left -= count or 0
+        self.count += count or 0
         if count and not self.has_begun:
             self._begun()
         self.has_begun, self.has_ended = self.has_begun or bool(count), not count
@@ -95,7 +98,8 @@ class _Reader(io.BufferedReader):
 
 
 class _PinnedConnection(HTTPConnection):
-    """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes: `sent_bytes`, `head_bytes`."""
+    """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes, `sent_bytes` and `head_bytes`,
+    and what counts all that has come, `incoming`."""
 
     def __init__(
         self,
@@ -136,6 +140,7 @@ class _PinnedConnection(HTTPConnection):
         if self._incoming.has_ended:  # http.client takes headers that break off for whole ones
             raise IncompleteRead(b"")
         response.sent_bytes, response.head_bytes = b"".join(self._sent), self._reader.take_head()
+        response.incoming = self._incoming
         return response
 
     def _response(self) -> Any:
@@ -150,9 +155,13 @@ class _PinnedConnection(HTTPConnection):
         return super().getresponse()
 
     def _new_conn(self) -> socket.socket:
-        return connect(
-            self, (self._pinned_address, self.port or self.default_port), self._way, float(self.timeout or 0), self.socket_options
-        )
+        say(Step.CONNECTING)
+        try:
+            return connect(
+                self, (self._pinned_address, self.port or self.default_port), self._way, float(self.timeout or 0), self.socket_options
+            )
+        finally:
+            say(Step.FETCHING)
 
 
 class _PinnedTlsConnection(_PinnedConnection, HTTPSConnection):

@@ -14,10 +14,13 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.egress import ProxyFailed, Way
+from crawling.fetchers.progress import say
+from crawling.fetchers.room import Room
 from crawling.fetchers.tee import tee_encoded
 from crawling.rules.exchanges import Exchange
 from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
+from crawling.rules.steps import Step
 
 CHUNK_BYTES = 64 * 1024
 #: a payload for the archive is kept in memory up to this size, and on disk beyond it (SEEDS W7)
@@ -102,21 +105,25 @@ def fetch(
     headers: Mapping[str, str],
     max_bytes: int,
     received: Callable[[int], None] = lambda count: None,
+    room: Room | None = None,
     keep: bool = False,
     how: How = AS_USUAL,
     judge: Judge | None = None,
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
 
-    `received` is told each piece's size and may wait, so that bandwidth stays within what was granted.
-    keep: hand on the exchange, too. judge: says of an answer's head whether to read on.
+    `received` is told how many bytes have come, as they came, head and encoding included, and may wait, so that bandwidth stays
+    within what was granted.
+    room: where the body is kept, which the caller leaves when it is done. keep: hand on the exchange, too.
+    judge: says of an answer's head whether to read on.
     """
+    reader = _Reader(max_bytes, received, room or Room())
     if not keep:
-        return _fetch(session, url, address, headers, max_bytes, received, how, judge, None)
+        return _fetch(session, url, address, headers, reader, how, judge, None)
     payload: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # whoever gets the exchange closes it
     fetched = None
     try:
-        fetched = _fetch(session, url, address, headers, max_bytes, received, how, judge, payload)
+        fetched = _fetch(session, url, address, headers, reader, how, judge, payload)
         return fetched
     finally:
         if fetched is None or fetched.exchange is None:
@@ -128,13 +135,13 @@ def _fetch(
     url: str,
     address: str,
     headers: Mapping[str, str],
-    max_bytes: int,
-    received: Callable[[int], None],
+    reader: _Reader,
     how: How,
     judge: Judge | None,
     payload: IO[bytes] | None,
 ) -> Fetched:
     started = time.monotonic()
+    say(Step.FETCHING, url)
     if how.cookies and (cookie := how.cookies.header(url)):
         headers = {**headers, "Cookie": cookie}
     try:
@@ -145,11 +152,12 @@ def _fetch(
                 how.cookies.take(response)
             if judge and (unwanted := _unwanted(response, judge)):
                 return Fetched(unwanted[0], response.headers, b"", time.monotonic() - started, unwanted[1], response.status_code)
-            body = _read(response, max_bytes, received, payload)
+            say(Step.READING)
+            body = reader.read(response, payload)
             seconds = time.monotonic() - started
-            if len(body) > max_bytes:
-                status = FetchStatus.TOO_BIG
-                return Fetched(status, response.headers, body, seconds, status.sentence, response.status_code)
+            if body is None or len(body) > reader.most:
+                status = FetchStatus.MEMORY_BUSY if body is None else FetchStatus.TOO_BIG
+                return Fetched(status, response.headers, body or b"", seconds, status.sentence, response.status_code)
             raw: Any = response.raw
             exchange = None if payload is None else Exchange(masked_request(raw.sent_bytes, how.hidden), raw.head_bytes, payload)
             return Fetched(response.status_code, response.headers, body, seconds, "", response.status_code, exchange=exchange)
@@ -169,25 +177,53 @@ def _fetch(
 def _unwanted(response: requests.Response, judge: Judge) -> tuple[FetchStatus, str] | None:
     if not 200 <= response.status_code < 300:
         return None
-    stated = response.headers.get("Content-Length", "")
     head = Fetched(response.status_code, response.headers)
-    return judge(head.content_type, int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 19 else None)
+    return judge(head.content_type, _stated_length(response))
 
 
-def _read(response: requests.Response, max_bytes: int, received: Callable[[int], None], payload: IO[bytes] | None) -> bytes:
-    """The body, or as much of it as shows that it is too big; the payload gets it as it came."""
-    pieces: list[bytes] = []
-    total = 0
-    is_encoded = payload is not None and tee_encoded(response.raw, payload)
-    for piece in response.iter_content(CHUNK_BYTES):
-        pieces.append(piece)
-        total += len(piece)
-        received(len(piece))
-        if payload is not None and not is_encoded:
-            payload.write(piece)
-        if total > max_bytes:
-            break
-    return b"".join(pieces)
+def _stated_length(response: requests.Response) -> int | None:
+    """What Content-Length says, if it says something."""
+    stated = response.headers.get("Content-Length", "")
+    return int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 19 else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads bodies of at most so many bytes."""
+
+    most: int
+    received: Callable[[int], None]
+    room: Room
+
+    def read(self, response: requests.Response, payload: IO[bytes] | None) -> bytes | None:
+        """The body, or as much of it as shows that it is too big; None: there was no room for it. The payload gets it as it came."""
+        pieces: list[bytes] = []
+        total = counted = 0
+        raw: Any = response.raw
+        is_encoded = payload is not None and tee_encoded(raw, payload)
+        expected = self._expected(response)
+        for piece in response.iter_content(CHUNK_BYTES):
+            total += len(piece)
+            counted = self._count(raw.incoming.count, counted)
+            if not self.room.admits(total, expected):
+                return None
+            pieces.append(piece)
+            if payload is not None and not is_encoded:
+                payload.write(piece)
+            if total > self.most:
+                break
+        self._count(raw.incoming.count, counted)
+        return b"".join(pieces)
+
+    def _expected(self, response: requests.Response) -> int:
+        """How large the body will be, as far as one can know."""
+        length = None if "Content-Encoding" in response.headers else _stated_length(response)
+        return min(self.most if length is None else length, self.most + CHUNK_BYTES)
+
+    def _count(self, come: int, counted: int) -> int:
+        if come > counted:
+            self.received(come - counted)
+        return come
 
 
 def _why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:

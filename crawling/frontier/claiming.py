@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -12,6 +12,7 @@ from crawling.frontier.hosts import within_host_budget
 from crawling.frontier.limits import pages_left
 from crawling.frontier.locking import locked_run
 from crawling.models import Run, Shift
+from crawling.rules.budgets import NOTHING_SPENT, Spent
 
 #: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the shift may have fetched until then
 FREE_AT = "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE h.lease_until + make_interval(secs => h.delay_seconds) END"
@@ -33,7 +34,8 @@ UPDATE crawling_host h
 SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
     delay_seconds = greatest(h.delay_seconds, %(delay)s)
 FROM due WHERE h.id = due.host_id
-RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8
+RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
+    h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # FREE_AT and UNLEASED are the constants above
 
 #: a suspect is claimed alone: should its shift be lost again, no other suspect shares the blame
@@ -72,10 +74,21 @@ WHERE q.id = taken.id
 
 LET_GO = """
 UPDATE crawling_host h
-SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay,
+SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay, backoffs = gone.backoffs,
     due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
-FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[]) AS gone(id, wait, delay)
+FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[]) AS gone(id, wait, delay, backoffs)
 WHERE h.id = gone.id AND h.shift_id = %(shift)s
+"""
+
+REST_QUEUES = """
+UPDATE crawling_hostqueue q SET due_at = greatest(q.due_at, clock_timestamp() + make_interval(secs => resting.wait))
+FROM unnest(%s::bigint[], %s::float8[]) AS resting(id, wait) WHERE q.id = resting.id
+"""
+
+COUNT_REQUESTS = """
+UPDATE crawling_host h SET counted_at = counted.at, requests_in_minute = counted.in_minute, requests_in_day = counted.in_day
+FROM unnest(%s::bigint[], %s::timestamptz[], %s::int[], %s::int[]) AS counted(id, at, in_minute, in_day)
+WHERE h.id = counted.id AND h.shift_id = %s
 """
 
 #: what is locked is being let go at this moment; waiting for it here, while it waits for others, would be a deadlock
@@ -98,6 +111,18 @@ class LeasedHost:
     host_id: int
     name: str
     wait_seconds: float
+    backoffs: int = 0
+    spent: Spent = NOTHING_SPENT
+
+
+class Leaving(NamedTuple):
+    """A host that is given back: seconds until the next fetch may begin, the delay that was kept, and how often in a row it has said
+    that it has too much to do."""
+
+    host_id: int
+    wait_seconds: float
+    delay_seconds: float
+    backoffs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +158,9 @@ def lease_hosts(
     }
     with connection.cursor() as cursor:
         cursor.execute(LEASE_HOSTS, values)
-        return sorted((LeasedHost(*row) for row in cursor.fetchall()), key=lambda host: (host.wait_seconds, host.queue_id))
+        rows = cursor.fetchall()
+    hosts = [LeasedHost(queue, host, name, wait, backoffs, Spent(*spent)) for queue, host, name, wait, backoffs, *spent in rows]
+    return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
 
 
 def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
@@ -167,13 +194,26 @@ def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     return limits
 
 
-def let_go(shift: Shift, hosts: Sequence[tuple[int, float, float]]) -> None:
-    """Give hosts back as (host id, seconds until the next fetch may begin, the delay that was kept)."""
+def let_go(shift: Shift, hosts: Sequence[Leaving]) -> None:
+    """Give hosts back, each to rest as it has to."""
     if not hosts:
         return
-    ids, waits, delays = (list(column) for column in zip(*hosts, strict=True))
+    ids, waits, delays, backoffs = (list(column) for column in zip(*hosts, strict=True))
     with connection.cursor() as cursor:
-        cursor.execute(LET_GO, {"hosts": ids, "waits": waits, "delays": delays, "shift": shift.pk})
+        cursor.execute(LET_GO, {"hosts": ids, "waits": waits, "delays": delays, "backoffs": backoffs, "shift": shift.pk})
+
+
+def rest_queues(waits: Mapping[int, float]) -> None:
+    """Let nothing of these queues be fetched for so many seconds; other crawls may go on with their hosts."""
+    with connection.cursor() as cursor:
+        cursor.execute(REST_QUEUES, [list(waits), list(waits.values())])
+
+
+def count_requests(shift: Shift, spent: Mapping[int, Spent]) -> None:
+    """Note how many requests the shift's hosts, by id, have had: budgets outlive shifts."""
+    counts = sorted((host, each.at, each.in_minute, each.in_day) for host, each in spent.items())
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_REQUESTS, [*map(list, zip(*counts, strict=True)), shift.pk])
 
 
 def renew_hosts(shift_id: int, lease_seconds: float) -> None:

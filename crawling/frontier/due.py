@@ -14,14 +14,17 @@ from crawling.rules.addresses import Address, read_address
 UNTIL_DUE = f"""
 SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT})) - clock_timestamp())::float8
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-WHERE q.run_id = %s AND q.process_number = %s AND q.queued > 0
+WHERE q.run_id = %s AND (q.process_number = %s OR %s) AND q.queued > 0
 """  # noqa: S608  # FREE_AT is a constant
 
 
 def seconds_until_due(process: RunProcess) -> float | None:
-    """Seconds until one of the process's hosts may be fetched from (negative: it waits already); None without URLs."""
+    """Seconds until one of the process's hosts may be fetched from (negative: it waits already); None without URLs.
+
+    For a process whose hosts others have taken over, one of the run's: its share comes back with its next shift.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(UNTIL_DUE, [process.run_id, process.number])
+        cursor.execute(UNTIL_DUE, [process.run_id, process.number, not process.serving])
         row = cursor.fetchone()
     return None if row is None or row[0] is None else float(row[0])
 

@@ -1,4 +1,4 @@
-"""Keep robots.txt files between shifts, so that each is asked for once a day and not once a crawl (SEEDS W6)."""
+"""Keep robots.txt files between shifts, so that each is asked for once a day and not once a crawl: a cache of fixed size (SEEDS W6)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,24 @@ from crawling.rules.statuses import explain
 KEEP_SECONDS = 24 * 3600.0
 #: what could not be had is asked for again soon
 RETRY_SECONDS = 60.0
+#: of more than so many files, or bytes of them, the oldest are forgotten
+MOST_FILES = 200_000
+MOST_BYTES = 512 * 1024 * 1024
 
 KEEP = """
 INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
 VALUES (%s, %s, %s, clock_timestamp(), clock_timestamp() + make_interval(secs => %s))
 ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body,
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
+"""
+
+TRIM = """
+DELETE FROM crawling_robotsfile WHERE origin IN (
+    SELECT origin FROM (
+        SELECT origin, row_number() OVER latest AS files, sum(octet_length(body)) OVER latest AS bytes
+        FROM crawling_robotsfile WINDOW latest AS (ORDER BY fetched_at DESC, origin ROWS UNBOUNDED PRECEDING)
+    ) kept WHERE files > %s OR bytes > %s
+)
 """
 
 
@@ -50,3 +62,10 @@ def keep_robots(origin: str, status: int, body: bytes) -> None:
     answered = 200 <= status < 500
     with connection.cursor() as cursor:
         cursor.execute(KEEP, [origin, status, body, KEEP_SECONDS if answered else RETRY_SECONDS])
+
+
+def trim_robots(*, most_files: int = MOST_FILES, most_bytes: int = MOST_BYTES) -> int:
+    """Forget the oldest files beyond the cache's size; returns how many. They are asked for again when they are needed."""
+    with connection.cursor() as cursor:
+        cursor.execute(TRIM, [most_files, most_bytes])
+        return int(cursor.rowcount)

@@ -31,7 +31,7 @@ JOIN allocation_process b ON b.id = p.bank_process_id
 WHERE r.state IN ('queued', 'running') AND b.state = 'active' AND b.lease_until IS NULL
   AND NOT EXISTS (SELECT FROM allocation_request w WHERE w.process_id = b.id AND w.state = 'waiting')
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-              WHERE q.run_id = r.id AND q.process_number = p.number AND q.queued > 0
+              WHERE q.run_id = r.id AND (q.process_number = p.number OR NOT p.serving) AND q.queued > 0
                 AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %s))
 ORDER BY p.id
 """  # noqa: S608  # FREE_AT is a constant

@@ -29,7 +29,7 @@ GRACE_SECONDS = 5 * 60
 
 
 def live_workers() -> int:
-    """How many workers there are for shifts. One that was killed counts until its entry in Redis expires: two minutes."""
+    """How many workers there are for shifts. One that was killed counts until its entry in Redis expires: half a minute."""
     queue = django_rq.get_queue(QUEUE)
     clean_worker_registry(queue)  # RQ itself does it every ten minutes
     return int(Worker.count(queue=queue))

@@ -16,10 +16,12 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, reap_expired
 from crawling.errors import CrawlError
+from crawling.frontier.robots import trim_robots
 from crawling.keeper.duties import count_workers, rank_anew, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
 from crawling.services.rejudging import rejudge_live_runs
+from crawling.services.takeover import take_over_hosts
 
 logger = logging.getLogger(__name__)
 
@@ -45,10 +47,12 @@ def duties() -> list[Duty]:
         Duty(reap_expired, 2.0),
         Duty(settle_what_was_left, 5.0),
         Duty(rejudge_live_runs, 1.0),
+        Duty(take_over_hosts, 5.0),
         Duty(resend, 10.0),
         Duty(rank_anew, 1.0),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),
+        Duty(trim_robots, 300.0),
     ]
 
 

@@ -19,6 +19,10 @@ class Host(models.Model):
     name = models.CharField(max_length=260, unique=True, db_collation="C")
     due_at = models.DateTimeField(db_default=TransactionNow())
     delay_seconds = models.FloatField(db_default=0, help_text="the delay that the last shift kept")
+    backoffs = models.IntegerField(db_default=0, help_text="answers in a row by which it said that it has too much to do")
+    counted_at = models.DateTimeField(null=True, help_text="when the latest request to it was counted")
+    requests_in_minute = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
+    requests_in_day = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, related_name="hosts")
     lease_until = models.DateTimeField(null=True)
 

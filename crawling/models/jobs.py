@@ -35,6 +35,7 @@ class CrawlJob(models.Model):
     filters = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.filters`")
     budget = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.budget`")
     revision = models.PositiveIntegerField(db_default=1, default=1, help_text="of the order; each edit makes the next")
+    politeness = models.JSONField(default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay")
     claim = models.JSONField(help_text="Max: units by resource class")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -110,6 +111,7 @@ class RunProcess(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="processes")
     number = models.PositiveSmallIntegerField(help_text="from 0; hosts are placed on numbers")
+    serving = models.BooleanField(db_default=True, help_text="whether hosts are placed on it; not while it finds no worker")
     bank_process = models.OneToOneField(Process, models.PROTECT, null=True, related_name="run_process")
 
     class Meta:
@@ -128,6 +130,7 @@ class Shift(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
     ending = models.CharField(max_length=200, blank=True, help_text="why it ended")
+    toes = models.JSONField(default=list, blank=True, help_text="what each toe does: its number, step, URL, and since when")
 
     class Meta:
         constraints = [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from crawling.fetchers.progress import say
 from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
@@ -13,10 +12,13 @@ from crawling.processors.revalidate import fetch_anew, must_answer
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import WEB, Address, read_address
 from crawling.rules.robots import Robots
+from crawling.rules.statuses import FetchStatus
+from crawling.rules.steps import Step
 
 
 def step(visit: Visit, kit: Kit) -> Outcome | None:
-    """Try the visit's next URL; None: something had to be done first (robots.txt, a login, credentials), and nothing is settled yet.
+    """Try the visit's next URL; None: nothing is settled yet, because something had to be done first (robots.txt, a login,
+    credentials) or the shift ends.
 
     The visit is free again one delay after the end of whatever was fetched (never counted from its start: a slow server
     must not be asked sooner). What needs no fetch costs no delay.
@@ -42,12 +44,15 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
     fetched = fetch_anew(visit, claimed, address, dial, kit)
-    visit.free_at = time.monotonic() + visit.delay
+    visit.rest(fetched)
     keep_cookies(visit, address, kit)
+    if fetched.status == FetchStatus.MEMORY_BUSY and kit.ending.is_set():
+        return None  # the shift gives it back untried
     if must_answer(visit, claimed, address, fetched, kit):
         fetched.close()
         visit.urls.appendleft(claimed)
         return None
+    say(Step.EXTRACTING)
     outcome = None
     try:
         outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))

@@ -16,7 +16,9 @@ from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.egress import Way
 from crawling.fetchers.hosts import HostSession
 from crawling.fetchers.http import Fetched, How, Judge, fetch
+from crawling.fetchers.progress import say
 from crawling.fetchers.registry import FETCHERS
+from crawling.fetchers.room import Room
 from crawling.fetchers.task import Task
 from crawling.frontier.rejudging import told
 from crawling.frontier.seen import Seen
@@ -27,7 +29,9 @@ from crawling.rules.filters import Filters, Rule
 from crawling.rules.proxies import Proxy
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.sections.politeness import Politeness
 from crawling.rules.statuses import FetchStatus, succeeded
+from crawling.rules.steps import Step
 from crawling.rules.trapgate import TrapGate
 from crawling.rules.vetting import Allowed, vet
 from dnscache.resolver import resolve
@@ -60,6 +64,7 @@ class Kit:
     forbidden: frozenset[tuple[str, int]]
     keep_robots: Callable[[str, int, bytes], None]
     answer_seconds: float | None = None
+    politeness: Politeness = field(default_factory=Politeness)
     archives: bool = False
     fetching: FetchingPart = field(default_factory=FetchingPart)
     proxy: Proxy | None = None
@@ -75,6 +80,7 @@ class Kit:
     seen: Seen = field(default_factory=Seen)
     refusals: Refusals = field(default_factory=Refusals)
     unbound: frozenset[str] = frozenset()
+    room: Room = field(default_factory=Room)
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
 
@@ -116,6 +122,7 @@ class Kit:
             headers={**self._headers(address, session, how), **(asking or {})},
             max_bytes=max_bytes or self.max_document_bytes,
             received=self._received,
+            room=self.room,
             keep=keep,
             how=how,
             judge=judge,
@@ -198,4 +205,8 @@ class Kit:
             self.ending.wait(seconds)
 
     def _received(self, count: int) -> None:
-        self.pause(self.bandwidth.take(count))
+        seconds = self.bandwidth.take(count)
+        if seconds > 0:
+            say(Step.WAITING_FOR_BANDWIDTH)
+            self.pause(seconds)
+            say(Step.READING)

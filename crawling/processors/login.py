@@ -28,9 +28,9 @@ def must_log_in(address: Address, kit: Kit) -> bool:
 def log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
     """Fetch the form, fill it in, send it; or say why that did not go. These are fetches, each followed by the host's delay."""
     trouble = _log_in(visit, address, dial, kit)
-    visit.free_at = time.monotonic() + visit.delay
     if trouble:
-        visit.free_at += REST_SECONDS
+        visit.host_free_at = time.monotonic() + REST_SECONDS
+        visit.keep_budget()
         kit.login_failed(f"Logging in at {kit.fetching.login_url} failed: {trouble}")
     else:
         kit.session_of(address.host_key).is_logged_in = True
@@ -40,7 +40,7 @@ def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
     """Why it failed; empty if it did not."""
     fields = kit.fetching.login_fields
     page = read_address(kit.fetching.login_url or "")
-    shown = kit.get(page, dial, MAX_BYTES)
+    shown = _get(visit, kit, page, dial)
     if not succeeded(shown.status):
         return f"the page with the form could not be had ({shown.error or explain(shown.status)})"
     form = fill_in(shown.body, shown.charset, page.url, fields)
@@ -49,7 +49,7 @@ def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
     if form.address.origin != page.origin:
         return f"its form is sent to another site, {form.address.origin}"
     kit.pause(visit.delay)
-    answer, where = _follow(kit.get(form.address, dial, MAX_BYTES, form=form.body), form.address, dial, visit, kit)
+    answer, where = _follow(_get(visit, kit, form.address, dial, form.body), form.address, dial, visit, kit)
     if not succeeded(answer.status) or is_redirect(answer.status):
         return f"the site answered {answer.error or explain(answer.status)}"
     if fill_in(answer.body, answer.charset, where.url, fields):
@@ -69,5 +69,12 @@ def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, kit: Kit) 
         if target.origin != where.origin:
             return Fetched(204), target
         kit.pause(visit.delay)
-        answer, where = kit.get(target, dial, MAX_BYTES), target
+        answer, where = _get(visit, kit, target, dial), target
     return answer, where
+
+
+def _get(visit: Visit, kit: Kit, address: Address, dial: str, form: bytes | None = None) -> Fetched:
+    """One fetch, which the host's clock and budget count."""
+    fetched = kit.get(address, dial, MAX_BYTES, form=form)
+    visit.rest(fetched)
+    return fetched

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.claiming import ClaimedUrl
@@ -56,10 +54,11 @@ def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
         elsewhere, refusal = address_to_dial(resolve(hop.hostname), hop.port, kit)
         return refusal or kit.get(hop, elsewhere, MAX_ROBOTS_BYTES)
 
-    status, body = as_read(fetch_robots(address.origin, get))
+    answer = fetch_robots(address.origin, get)
+    status, body = as_read(answer)
     kit.keep_robots(address.origin, status, body)
     set_robots(visit, address.origin, read_robots(status, body, kit.token))
-    visit.free_at = time.monotonic() + visit.delay
+    visit.rest(answer)
 
 
 def set_robots(visit: Visit, origin: str, robots: Robots) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections import deque
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from crawling.archive.earlier import Earlier
+from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
-from crawling.rules.politeness import delay_after
+from crawling.rules.budgets import NOTHING_SPENT, Spent
+from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 from crawling.rules.robots import Robots
+from crawling.rules.sections.politeness import Politeness
 from dnscache.resolver import Resolution
 
 
@@ -20,6 +26,9 @@ class Visit:
     that has the visit: neither can undo what the other wrote.
     mapped: the origins whose sitemaps were handed on as links.
     earlier: what an earlier run has of URLs, by their ids. answered: the URL that was last asked for once more, with credentials.
+    backoffs: answers in a row by which the host said that it has too much to do.
+    spent: requests that the host has had; is_counted says whether its row knows of all.
+    host_free_at: as free_at, but for the budget, which binds this crawl alone.
     """
 
     host: LeasedHost
@@ -33,8 +42,38 @@ class Visit:
     mapped: set[str] = field(default_factory=set)
     earlier: dict[int, Earlier] = field(default_factory=dict)
     answered: int = 0
+    politeness: Politeness = field(default_factory=Politeness)
+    last_fetch_seconds: float = 0.0
+    backoffs: int = 0
+    spent: Spent = NOTHING_SPENT
+    is_counted: bool = True
+    host_free_at: float = 0.0
 
     @property
     def delay(self) -> float:
         """Seconds from the end of a fetch to the next; of two origins on a host the longer delay counts."""
-        return delay_after(configured=self.configured_delay, crawl_delay=self.asked_delay)
+        return delay_after(
+            configured=self.configured_delay,
+            crawl_delay=self.asked_delay,
+            last_fetch=self.last_fetch_seconds,
+            factor=self.politeness.delay_factor,
+        )
+
+    def rest(self, fetched: Fetched) -> None:
+        """A fetch has just ended: leave the host alone for its delay, or for longer where it says that it has too much to do."""
+        self.last_fetch_seconds = fetched.seconds
+        if fetched.status in BACKOFFS:
+            self.backoffs += 1
+        elif fetched.status > 0:
+            self.backoffs = 0
+        now = datetime.now(UTC)
+        asked = read_retry_after(fetched.headers.get("Retry-After", ""), now)
+        backoff = backoff_after(fetched.status, asked=asked, in_a_row=self.backoffs, chance=random.random())  # noqa: S311  # no secret
+        self.spent, self.is_counted = self.spent.plus_one(now), False
+        self.host_free_at = time.monotonic() + max(self.delay, backoff)
+        self.keep_budget()
+
+    def keep_budget(self) -> None:
+        """Wait for the host, and for the next minute or day where the crawl's budget for it is spent."""
+        wait = self.spent.seconds_to_wait(self.politeness, datetime.now(UTC))
+        self.free_at = max(self.host_free_at, time.monotonic() + wait) if wait else self.host_free_at

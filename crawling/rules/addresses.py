@@ -28,7 +28,8 @@ class BadUrl(ValueError):
 class Address:
     """A URL in canonical form and the parts that the crawler asks for.
 
-    host_key: the name, with the port where it is not the scheme's own: what one politeness clock counts.
+    host_key: the name, with the port where it is not the scheme's own: what one politeness clock counts. A name that is written with
+        the root's dot is the same host.
     origin: scheme, name and port: what one robots.txt holds for (RFC 9309, section 2.3).
     """
 
@@ -39,13 +40,15 @@ class Address:
 
     @property
     def host_key(self) -> str:
-        if self.scheme == "file":
-            return LOCAL_FILES
-        return self.hostname if self.port == DEFAULT_PORTS[self.scheme] else f"{self.hostname}:{self.port}"
+        return LOCAL_FILES if self.scheme == "file" else self.hostname.removesuffix(".") + self._port
 
     @property
     def origin(self) -> str:
-        return f"{self.scheme}://{self.host_key}"
+        return f"{self.scheme}://{self.hostname}{self._port}"
+
+    @property
+    def _port(self) -> str:
+        return "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
 
     @property
     def target(self) -> str:

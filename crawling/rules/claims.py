@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+MIB = 1024 * 1024
+#: reading takes several times as much as the document itself
+MOST_DOCUMENT_BYTES = 64 * MIB
+
 #: what a crawl claims (Max) unless its order says otherwise; never more than the pool has
 USUAL_CLAIM = {"worker": 1, "fetch_slots": 8, "bandwidth": 25_600, "memory": 64, "dns_slots": 8, "archive_writers": 1}
-#: of these a shift begins with one unit and grows; of all others but STAGED it needs the whole claim from the start
+#: of these a shift begins with one unit and grows; of memory with what its toes' shares take; of all others but STAGED it needs the
+#: whole claim from the start
 GROWING = frozenset({"fetch_slots", "dns_slots"})
-#: what a shift asks for once it has a document that needs it
+#: what a shift asks for once it has a document that needs it; it asks so for memory beyond the shares, too
 STAGED = frozenset({"archive_writers"})
 #: without one of each there is no shift
 NEEDED = frozenset({"worker", "fetch_slots", "bandwidth", "memory", "dns_slots"})
@@ -57,4 +62,20 @@ def _mistake(key: str, units: int, capacity: Mapping[str, int]) -> str:
 
 def start_amounts(claim: Mapping[str, int]) -> dict[str, int]:
     """What a shift of this claim asks for at once, all or nothing."""
-    return {key: min(1, units) if key in GROWING else units for key, units in claim.items() if units and key not in STAGED}
+    return {key: _at_first(key, claim) for key, units in claim.items() if units and key not in STAGED}
+
+
+def _at_first(key: str, claim: Mapping[str, int]) -> int:
+    if key == "memory":
+        return min(claim[key], max(1, claim.get("fetch_slots", 1)))
+    return min(1, claim[key]) if key in GROWING else claim[key]
+
+
+def memory_share(claim: Mapping[str, int]) -> int:
+    """Bytes of a document that each toe may have in hand without asking: 1 MiB, or an even part where the claim is smaller."""
+    return min(MIB, claim["memory"] * MIB // max(1, claim["fetch_slots"]))
+
+
+def largest_document(claim: Mapping[str, int]) -> int:
+    """Bytes at which a document is cut off: all that the claim leaves it when every other toe has its share."""
+    return min(MOST_DOCUMENT_BYTES, claim["memory"] * MIB - memory_share(claim) * (claim["fetch_slots"] - 1))

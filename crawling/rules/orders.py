@@ -16,6 +16,7 @@ from crawling.rules.sections.budget import BudgetPart
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
+from crawling.rules.sections.politeness import Politeness
 from crawling.rules.selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
@@ -34,7 +35,7 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
-class CrawlOrder(FiltersPart, BudgetPart, FetchingPart, OrderingPart):
+class CrawlOrder(FiltersPart, BudgetPart, Politeness, FetchingPart, OrderingPart):
     """A checked order. `None` as a limit means no limit.
 
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
@@ -45,6 +46,7 @@ class CrawlOrder(FiltersPart, BudgetPart, FetchingPart, OrderingPart):
     extract: name -> CSS selector of what is taken out of every HTML page; `::attr(NAME)` behind it takes an attribute.
     claim: Max, units by resource class; classes that are left out take the pool's usual share.
     processes: crawl processes that share the hosts; on one host a second one gains nothing.
+    Its other fields are those of its parts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)

@@ -29,6 +29,7 @@ class FetchStatus(IntEnum):
     PROXY_FAILED = -13
     FILE_REFUSED = -14
     ARCHIVE_BUSY = -20
+    MEMORY_BUSY = -21
     TRAP = -30
     FILTERED = -40
     BLACK_LISTED = -41
@@ -58,6 +59,7 @@ SENTENCES = {
     FetchStatus.PROXY_FAILED: "The crawl's proxy could not be reached or would not serve us.",
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
+    FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
     FetchStatus.BLACK_LISTED: "The black list of all crawls holds this address.",
@@ -78,6 +80,7 @@ TRANSIENT = frozenset(
         FetchStatus.PROXY_FAILED,
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.TOO_EARLY,
+        FetchStatus.MEMORY_BUSY,
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )

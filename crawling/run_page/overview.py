@@ -22,6 +22,7 @@ from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
 from crawling.run_page.rules import rules_in_words
 from crawling.run_page.statuses import Cause, StatusRow, causes_of, status_rows
+from crawling.run_page.toes import ToeRow, steps_of, toes_of
 from crawling.selectors import CrawlView, crawl_view, run_view
 from crawling.services.bank import default_pool
 from crawling.traps import TrapView, undecided
@@ -48,6 +49,7 @@ class CrawlPage:
     dealings: Sequence[Dealings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
+    toes: Sequence[ToeRow] = ()
 
     @property
     def is_latest(self) -> bool:
@@ -61,6 +63,10 @@ class CrawlPage:
     @property
     def is_alive(self) -> bool:
         return self.run is not None and self.run.state not in ENDED_STATES
+
+    @property
+    def steps(self) -> list[tuple[str, int]]:
+        return steps_of(self.toes)
 
     @property
     def more_runs(self) -> bool:
@@ -166,6 +172,7 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         dealings=dealings_of(run),
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
         traps=undecided(run, most=TRAPS),
+        toes=toes_of(run),
     )
 
 

@@ -12,6 +12,7 @@ from crawling.models import CrawlJob
 from crawling.rules.sections.budget import BudgetPart
 from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
+from crawling.rules.sections.politeness import Politeness
 from crawling.services.creating import create_crawl
 
 LONGEST_NAME = 100
@@ -42,6 +43,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         **EMPTY,
         **crawl.filters,
         **crawl.budget,
+        **Politeness(**crawl.politeness).model_dump(),
         "claim": dict(crawl.claim),
     }
 

@@ -24,9 +24,10 @@ from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.services.cloning import order_of
 from crawling.services.creating import is_taken, name_is_taken
+from crawling.services.maximum import check_max, tell_bank
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
-OF_THE_CRAWL = ("name", "scope", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds")
+OF_THE_CRAWL = ("name", "scope", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", "claim")
 #: the columns that keep a part of the order each
 PARTS: dict[str, tuple[str, ...]] = {
     "filters": tuple(FiltersPart.model_fields),
@@ -51,8 +52,12 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
         errors |= name_is_taken(name)
     if errors or not order:
         raise BadOrder(errors)
+    values = {name: getattr(order, name) for name in EDITABLE if name in fields}
+    if "claim" in values:
+        values["claim"] = check_max(crawl, order.claim)
+        tell_bank(crawl, values["claim"])
     try:
-        edited = _edit(crawl.pk, {name: getattr(order, name) for name in EDITABLE if name in fields}, by, revision)
+        edited = _edit(crawl.pk, values, by, revision)
     except IntegrityError as error:
         raise BadOrder(name_is_taken(order.name)) from error
     for place in Reranking.objects.filter(run__crawl=edited):

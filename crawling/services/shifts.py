@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -17,9 +20,19 @@ from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
+from crawling.services.takeover import rejoin
 
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
+
+
+class ToeLine(NamedTuple):
+    """What a toe does, and since when, in seconds of the epoch."""
+
+    number: int
+    step: str
+    url: str
+    since: float
 
 
 def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
@@ -37,6 +50,7 @@ def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None
                 shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
         except IntegrityError:
             return None
+        rejoin(run, process)
         write(run.pk, f"Shift began on {worker}{_which(process)}.")
         Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now())
     return shift
@@ -49,6 +63,11 @@ def end_shift(shift: Shift, ending: str) -> None:
     """
     with locked_run(shift.process.run_id):
         _close(shift, ending)
+
+
+def note_toes(shift: Shift, toes: Sequence[ToeLine]) -> None:
+    """Show what each toe does; while the shift lives."""
+    Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
 
 
 def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -> None:
@@ -66,7 +85,7 @@ def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -
 
 def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
     give_back(shift)
-    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200]):
+    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200], toes=[]):
         write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
 
 

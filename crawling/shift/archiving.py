@@ -74,6 +74,8 @@ class Archiving:
     def _ask(self, now: float) -> bool:
         """Whether the writer is granted; a wait that takes too long is broken off."""
         if not self._ask_until:
+            if self._buyer.has_stage:
+                return False
             self._ask_until = now + DEADLINE_SECONDS
             return self._buyer.ask_stage(self._wanted, DEADLINE_SECONDS)
         if self._buyer.stage_granted(give_up=now > self._ask_until):

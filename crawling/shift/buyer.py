@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from uuid import UUID, uuid4
 
-from allocation.models import Request, RequestKind, RequestState
+from allocation.errors import BankBusy
+from allocation.models import Process, Request, RequestKind, RequestState
 from allocation.selectors import holdings_of, outcome_of
-from allocation.services import cancel_request, release_resources, request_resources
+from allocation.services import cancel_request, change_claim, release_resources, request_resources
 from crawling.models import Shift
 from crawling.rules.claims import GROWING
 
@@ -17,22 +19,54 @@ class Buyer:
 
     def __init__(self, shift: Shift) -> None:
         self._shift = shift
-        self._claim: dict[str, int] = shift.process.run.crawl.claim
+        self.claim: dict[str, int] = shift.process.run.crawl.claim
         assert shift.process.bank_process_id is not None
         self._process = shift.process.bank_process_id
+        self._max = self._told_max()
         self._waiting: UUID | None = None
         self._stage: UUID | None = None
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
         held = {holding.key: holding.units for holding in holdings_of([self._process]).get(self._process, ())}
-        return {**dict.fromkeys(self._claim, 0), **held}
+        return {**dict.fromkeys(self.claim, 0), **held}
 
-    def grow(self, wanted: int) -> None:
-        """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank."""
+    def _told_max(self) -> dict[str, int]:
+        """Max as the bank has it."""
+        process = Process.objects.select_related("pool").get(pk=self._process)
+        return dict(zip(process.pool.classes.values_list("key", flat=True), process.max_claim, strict=False))
+
+    def left(self, key: str) -> int:
+        """Units that may still be asked for."""
+        return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
+
+    def obey(self, claim: Mapping[str, int], toes: int) -> None:
+        """Follow an order whose Max was edited: give back what is above it, but no slot that one of the `toes` still at work uses, and
+        lower Max at the bank when that is done. What was raised is asked for as it is needed."""
+        self.claim, self._max = dict(claim), self._told_max()
+        lowered = {key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)}
+        if not lowered:
+            return
+        if self._waiting:
+            cancel_request(request_id=self._waiting)
+            self.look()
+        kept = {**claim, "fetch_slots": max(claim["fetch_slots"], toes)}
+        if surplus := {key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]}:
+            self.give_back(surplus, "Max was lowered")
+        if all(self.held[key] <= units for key, units in lowered.items()):
+            with suppress(BankBusy):  # it is asked again in a moment
+                change_claim(process=self._process, maximum=lowered)
+
+    def grow(self, wanted: int, memory_for: Callable[[int], int]) -> None:
+        """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank.
+
+        memory_for: how much memory so many toes need.
+        """
         if self._waiting or self._stage or wanted <= 0:
             return
-        amounts = {key: min(wanted, self._claim.get(key, 0) - self.held.get(key, 0)) for key in GROWING}
+        amounts = {key: min(wanted, self.left(key)) for key in GROWING}
+        memory = memory_for(self.held["fetch_slots"] + amounts["fetch_slots"]) - self.held["memory"]
+        amounts["memory"] = min(memory, self.left("memory"))
         amounts = {key: units for key, units in amounts.items() if units > 0}
         if not amounts.get("fetch_slots"):
             return
@@ -66,11 +100,27 @@ class Buyer:
         )
         return self._noticed(outcome.state)
 
+    @property
+    def has_stage(self) -> bool:
+        """Whether a stage waits. There is one at a time, of whatever kind; its deadline ends it."""
+        return self._stage is not None
+
     def stage_granted(self, *, give_up: bool) -> bool:
         """Whether the stage that was asked for is granted; `give_up` withdraws it if it isn't."""
-        assert self._stage is not None
+        if self._stage is None:
+            return False
         outcome = cancel_request(request_id=self._stage) if give_up else outcome_of(self._stage)
         return outcome is not None and self._noticed(outcome.state)
+
+    def stage_is_over(self, *, give_up: bool) -> bool:
+        """Whether the stage that was asked for waits no longer: it was granted, its deadline is over, or it is withdrawn by `give_up`."""
+        self.stage_granted(give_up=give_up)
+        return not self.has_stage
+
+    def give_back(self, amounts: Mapping[str, int], reason: str) -> None:
+        """Return a part of what is held."""
+        release_resources(process=self._process, epoch=self._shift.epoch, release_id=uuid4(), amounts=amounts, reason=reason)
+        self.held = self._read()
 
     def _noticed(self, state: str) -> bool:
         """What has become of the stage; it took the place of a growth that waited."""

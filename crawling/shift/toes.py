@@ -10,6 +10,7 @@ from queue import SimpleQueue
 
 from django.db import connections
 
+from crawling.fetchers.progress import Board, say
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.recording import Answer, Outcome
 from crawling.models import UrlState
@@ -17,6 +18,7 @@ from crawling.processors.chain import step
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.rules.statuses import FetchStatus
+from crawling.rules.steps import Step
 from crawling.shift.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ class ToePool:
         self._threads: dict[int, threading.Thread] = {}
         self._size = 0
         self.outcomes: SimpleQueue[Outcome] = SimpleQueue()
+        self.board = Board()
 
     def set_size(self, size: int) -> None:
         """Start or retire toes until `size` are at work."""
@@ -42,11 +45,19 @@ class ToePool:
             self._threads[number] = threading.Thread(target=self._work, args=(number,), name=f"toe-{number}", daemon=True)
             self._threads[number].start()
 
+    def at_work(self) -> int:
+        """How many there are, those included that retire after their URL."""
+        return sum(thread.is_alive() for thread in self._threads.values())
+
     def _work(self, number: int) -> None:
+        self.board.join(number)
         try:
             while visit := self._bench.take(lambda: number < self._size):
                 self._step(visit)
+                self._kit.room.leave()
+                say(Step.WAITING_FOR_HOST, "")
         finally:
+            self.board.leave(number)
             connections.close_all()  # following a robots.txt to another host may have looked up its name
 
     def _step(self, visit: Visit) -> None:
@@ -57,12 +68,13 @@ class ToePool:
             logger.exception("a toe stumbled", extra={"url": claimed.url})
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
-            visit.free_at = time.monotonic() + visit.delay
+            visit.free_at = visit.host_free_at = time.monotonic() + visit.delay
             outcome = Outcome(
                 claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"{type(error).__name__}: {error}"[:500].replace("\0", "")
             )
         if outcome:
             if outcome.parcel and outcome.answer:
+                say(Step.ARCHIVING)
                 self._archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
             self.outcomes.put(outcome)  # before the visit goes back: who sees it drained finds all its outcomes here
         self._bench.give_back(visit)

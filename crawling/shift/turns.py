@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.conf import settings
 
 from crawling.archive.earlier import Earlier, earlier_answers
 from crawling.fetchers.cookies import Cookies
-from crawling.frontier.claiming import ClaimedUrl, LeasedHost, claim_urls, lease_hosts, let_go
+from crawling.frontier.claiming import ClaimedUrl, LeasedHost, Leaving, claim_urls, count_requests, lease_hosts, let_go, rest_queues
 from crawling.frontier.cookies import jars_of
 from crawling.frontier.due import contested
 from crawling.frontier.filtering import filters_of, rules_key
+from crawling.frontier.locking import locked_run
+from crawling.frontier.placing import moved_away
+from crawling.frontier.recording import give_back
 from crawling.frontier.robots import known_robots
 from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
@@ -22,7 +25,7 @@ from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import read_robots
 from crawling.shift.names import NameThread
-from crawling.shift.workbench import Workbench
+from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0
@@ -69,24 +72,33 @@ class HostTurns:
 
         To be called when all outcomes are written: their links are what a host goes on with.
         """
+        self._count_requests(self._visits.values())
         drained, self._drained = self._drained, []
         running_low = [visit for visit in self._visits.values() if visit.urls and len(visit.urls) < self._share(visit) // 2]
         going = self._had_their_turn([*drained, *running_low])
-        claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going])
+        claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going and not _rests(visit)])
         earlier = self._recall(claimed)
         for queue, urls in claimed.items():
             self._visits[queue].earlier.update(earlier.get(queue, {}))
             self._visits[queue].urls.extend(urls)
+        leaving = [visit for visit in drained if not visit.urls or _rests(visit)]
+        self._give_back_urls([visit for visit in leaving if visit.urls])
+        self._let_go(leaving)
         for visit in drained:
-            if visit.urls:
+            if visit.host.queue_id in self._visits:
                 self._bench.put(visit)
-        self._let_go([visit for visit in drained if not visit.urls])
+
+    def _give_back_urls(self, visits: list[Visit]) -> None:
+        """Put the URLs of hosts that rest for long back into their queues, untried."""
+        if visits:
+            with locked_run(self._shift.process.run_id):
+                give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
-        """Ids of the hosts that another crawl wants too and that were here long enough: they get no more URLs."""
+        """Ids of the hosts that others want too, or are to serve now, and that were here long enough: they get no more URLs."""
         now = time.monotonic()
         old = [visit.host.host_id for visit in visits if now - visit.leased_at > TURN_SECONDS]
-        wanted = contested(old, self._shift.process.run_id) if old else set()
+        wanted = contested(old, self._shift.process.run_id) | moved_away(old, self._shift.process) if old else set()
         self._yielded.update(dict.fromkeys(wanted, now + YIELD_SECONDS))
         return wanted
 
@@ -136,7 +148,19 @@ class HostTurns:
 
     def _visit(self, host: LeasedHost) -> Visit:
         now = time.monotonic()
-        return Visit(host, None, free_at=now + host.wait_seconds, leased_at=now, configured_delay=self._kit.delay_seconds)
+        visit = Visit(
+            host,
+            None,
+            free_at=now + host.wait_seconds,
+            leased_at=now,
+            configured_delay=self._kit.delay_seconds,
+            politeness=self._kit.politeness,
+            backoffs=host.backoffs,
+            spent=host.spent,
+            host_free_at=now + host.wait_seconds,
+        )
+        visit.keep_budget()
+        return visit
 
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
@@ -171,14 +195,30 @@ class HostTurns:
 
     def _let_go(self, visits: list[Visit], *, longer: bool = False) -> None:
         now = time.monotonic()
+        self._count_requests(visits)
+        if by_budget := {visit.host.queue_id: visit.free_at - now for visit in visits if visit.free_at > visit.host_free_at}:
+            rest_queues(by_budget)
         let_go(
             self._shift,
-            [(visit.host.host_id, max(visit.free_at - now, visit.delay if longer else 0.0), visit.delay) for visit in visits],
+            [
+                Leaving(visit.host.host_id, max(visit.host_free_at - now, visit.delay if longer else 0.0), visit.delay, visit.backoffs)
+                for visit in visits
+            ],
         )
         for visit in visits:
             self._visits.pop(visit.host.queue_id, None)
+
+    def _count_requests(self, visits: Collection[Visit]) -> None:
+        if uncounted := {visit.host.host_id: visit for visit in visits if not visit.is_counted}:
+            for visit in uncounted.values():
+                visit.is_counted = True  # before its count is read: a toe may be fetching
+            count_requests(self._shift, {host: visit.spent for host, visit in uncounted.items()})
 
     def close(self, *, still_fetching: bool) -> None:
         """Let every host go; where a toe may still be fetching, a whole delay after now."""
         self._names.close()
         self._let_go(list(self._visits.values()), longer=still_fetching)
+
+
+def _rests(visit: Visit) -> bool:
+    return visit.free_at - time.monotonic() >= LONG_REST_SECONDS

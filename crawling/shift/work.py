@@ -6,7 +6,7 @@ The shift's own thread does all the writing. Toes fetch and parse, a thread reso
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from django.conf import settings
@@ -15,12 +15,14 @@ from django.utils import timezone
 from crawling.access import allowed_directories, allowed_networks, identity, proxy_of
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.room import Room
 from crawling.fetching import fetching_of
 from crawling.frontier.cookies import Jar, keep_jars
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.filtering import filters_of, unbound_hosts
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
+from crawling.frontier.placing import serving_numbers
 from crawling.frontier.quarantine import states_of
 from crawling.frontier.recording import Memory, Outcome, record_all
 from crawling.frontier.robots import keep_all_robots
@@ -29,15 +31,18 @@ from crawling.models import Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address
+from crawling.rules.claims import largest_document
 from crawling.rules.ranking import Order
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.sections.politeness import Politeness
 from crawling.rules.trapgate import TrapGate
 from crawling.sealing import SealBroken
 from crawling.services.pausing import pause_by_itself
-from crawling.services.shifts import LONGEST_SLICES, end_shift
+from crawling.services.shifts import LONGEST_SLICES, ToeLine, end_shift, note_toes
 from crawling.shift.archiving import Archiving, paused_by
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
+from crawling.shift.memory import MemoryStage
 from crawling.shift.toes import ToePool
 from crawling.shift.turns import SOON_SECONDS, HostTurns
 from crawling.shift.workbench import Workbench
@@ -50,7 +55,7 @@ WAIT_SECONDS = 0.02
 LOOK_SECONDS = 1.0
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
-KIB, MIB = 1024, 1024 * 1024
+KIB = 1024
 
 
 class ShiftWork:
@@ -58,12 +63,14 @@ class ShiftWork:
 
     def __init__(self, shift: Shift, lease: LeaseThread, buyer: Buyer) -> None:
         self._shift, self._lease, self._buyer = shift, lease, buyer
-        self._numbers = range(shift.process.run.crawl.processes)
+        self._numbers = serving_numbers(shift.process.run_id)
         self._robots_found: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._jars: dict[int, Jar] = {}
         self._login_trouble = ""
         self._ending = ""
-        self._kit = make_kit(shift, buyer.held, self._fetching(), lambda *found: self._robots_found.put(found))
+        self._memory_stage = MemoryStage(buyer)
+        fetching = self._fetching()
+        self._kit = make_kit(shift, buyer, self._memory_stage.room, fetching, lambda *found: self._robots_found.put(found))
         self._kit.keep_cookies = self._jars.__setitem__
         self._kit.login_failed = self._cannot_log_in
         self._archive = Archiving(shift, buyer, user_agent=self._kit.user_agent)
@@ -73,6 +80,7 @@ class ShiftWork:
         self._memory = Memory()
         self._outcomes: list[Outcome] = []
         self._oldest = self._looked_at = self._began_at = time.monotonic()
+        self._shown: list[ToeLine] = []
 
     def _fetching(self) -> FetchingPart:
         """How the order says to ask. A run whose secrets can't be read any more fetches nothing."""
@@ -93,13 +101,14 @@ class ShiftWork:
 
     def work(self) -> str:
         """Fetch until there is a reason to end, and return it. All is written and let go then, but for the bank's units."""
-        self._toes.set_size(self._buyer.held["fetch_slots"])
+        self._fit_toes(self._shift.process.run)
         try:
             while not self._ending:
                 self._hosts.notice_drained()
                 self._collect()
                 if self._write_if_due():
                     self._hosts.refill()
+                self._memory_stage.tend()
                 self._hosts.lease_more(self._buyer.held["fetch_slots"])
                 if time.monotonic() - self._looked_at > LOOK_SECONDS or self._has_nothing():
                     self._look()
@@ -156,7 +165,9 @@ class ShiftWork:
         now = self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
+        self._numbers = serving_numbers(run.pk)
         self._hosts.obey(run)
+        self._show_toes()
         self._kit.ascends = run.crawl.ordering.get("path_ascending", False)
         unbound = unbound_hosts(run.crawl, timezone.now())
         if unbound - self._kit.unbound:
@@ -180,8 +191,21 @@ class ShiftWork:
             self._end_if_nothing_is_due()
         else:
             self._buyer.look()
-            self._buyer.grow(self._bench.overdue())
-            self._toes.set_size(self._buyer.held["fetch_slots"])
+            self._buyer.grow(self._bench.overdue(), self._memory_stage.units_for)
+        self._fit_toes(run)
+
+    def _fit_toes(self, run: Run) -> None:
+        """As many toes as are granted and ordered (B11's `setSize`)."""
+        slots = min(self._buyer.held["fetch_slots"], run.crawl.claim["fetch_slots"])
+        self._toes.set_size(min(slots, self._memory_stage.most_toes()))
+        self._buyer.obey(run.crawl.claim, self._toes.at_work())
+
+    def _show_toes(self) -> None:
+        """Write down what toes do, where that has changed."""
+        toes = [ToeLine(number, doing.step, doing.url, doing.since) for number, doing in self._toes.board.lines().items()]
+        if toes != self._shown:
+            note_toes(self._shift, toes)
+            self._shown = toes
 
     def _end_if_nothing_is_due(self) -> None:
         due_in = seconds_until_due(self._shift.process)
@@ -191,6 +215,7 @@ class ShiftWork:
     def _wind_down(self) -> None:
         """Let fetches under way come to an end, write them down, and give back everything else."""
         self._kit.ending.set()
+        self._kit.room.end()
         self._bench.close()
         self._archive.end()
         all_ended = self._toes.join(JOIN_SECONDS)
@@ -202,20 +227,23 @@ class ShiftWork:
         end_shift(self._shift, self._ending or "it failed")
 
 
-def make_kit(shift: Shift, held: Mapping[str, int], fetching: FetchingPart, keep_robots: Callable[[str, int, bytes], None]) -> Kit:
-    """What the toes need, from the crawl's order and what the shift holds.
-
-    The memory held is shared out evenly over the most toes there may be, so that documents in hand never need more.
-    """
+def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, keep_robots: Callable[[str, int, bytes], None]) -> Kit:
+    """What the toes need, from the crawl's order and what the shift holds."""
     run = shift.process.run
     who = identity()
+    politeness = Politeness(**run.crawl.politeness)
+    rate = float(buyer.held["bandwidth"] * KIB)
+    if politeness.max_kib_a_second:
+        rate = min(rate, politeness.max_kib_a_second * KIB / run.crawl.processes)
     return Kit(
         token=who.product_token,
         user_agent=who.user_agent,
         filters=filters_of(run.crawl, run),
         delay_seconds=run.crawl.delay_seconds,
-        max_document_bytes=held["memory"] * MIB // run.crawl.claim["fetch_slots"],
-        bandwidth=Bandwidth(held["bandwidth"] * KIB),
+        politeness=politeness,
+        max_document_bytes=largest_document(buyer.claim),
+        room=room,
+        bandwidth=Bandwidth(rate),
         allowed=allowed_networks(),
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,

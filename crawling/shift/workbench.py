@@ -12,6 +12,9 @@ from collections.abc import Callable
 
 from crawling.processors.visit import Visit
 
+#: a host that rests for longer is not kept on the workbench: its lease and its URLs are better given back
+LONG_REST_SECONDS = 15.0
+
 
 class Workbench:
     """Shared by the toes, which take visits, and the shift, which fills them up and takes drained ones away."""
@@ -25,7 +28,7 @@ class Workbench:
         self._closed = False
 
     def put(self, visit: Visit) -> None:
-        """Add a visit, or put one back after a fetch; one without URLs counts as drained."""
+        """Add a visit, or put one back after a fetch; one without URLs, or at the beginning of a long rest, counts as drained."""
         with self._changed:
             self._put(visit)
 
@@ -47,7 +50,7 @@ class Workbench:
             self._put(visit)
 
     def _put(self, visit: Visit) -> None:
-        if visit.urls:
+        if visit.urls and visit.free_at - time.monotonic() < LONG_REST_SECONDS:
             self._ticket += 1
             heapq.heappush(self._due, (visit.free_at, self._ticket, visit))
         else:
@@ -55,7 +58,7 @@ class Workbench:
         self._changed.notify_all()
 
     def drained(self) -> list[Visit]:
-        """Take away the visits that have no URLs left."""
+        """Take away the visits that have no URLs left or rest for long."""
         with self._changed:
             visits, self._drained = self._drained, []
         return visits

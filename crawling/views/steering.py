@@ -16,6 +16,7 @@ from allocation.errors import BadKeepTime
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.services.creating import start_run
+from crawling.services.editing import edit_crawl
 from crawling.services.steering import pause, resume, stop
 
 VERBS: dict[str, Callable[..., Run]] = {"start": start_run, "pause": pause, "resume": resume, "stop": stop}
@@ -36,6 +37,22 @@ def steer(request: HttpRequest, crawl: int, verb: str) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{job.name} is {run.state}. {run.reason}")
+    return back(request)
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def set_max(request: HttpRequest, crawl: int) -> HttpResponse:
+    """Change how many fetches each of the crawl's workers may have at a time."""
+    assert isinstance(request.user, User)
+    job = get_object_or_404(CrawlJob, pk=crawl)
+    try:
+        job = edit_crawl(job, {"claim": {"fetch_slots": request.POST.get("fetch_slots", "")}}, by=request.user)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{job.name}: up to {job.claim['fetch_slots']} fetches at a time for each worker.")
     return back(request)
 
 

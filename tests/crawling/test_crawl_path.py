@@ -8,6 +8,7 @@ import pytest
 
 from allocation.models import Process
 from crawling.models import Host, Page, RobotsFile, Url
+from crawling.rules.politeness import BACKOFFS
 from crawling.rules.statuses import MOST_REDIRECTS, FetchStatus
 from crawling.selectors import crawl_view
 from crawling.services.creating import create_crawl, start_run
@@ -138,6 +139,7 @@ def gaps(site) -> list[float]:
 
 def test_an_answer_that_may_pass_is_asked_for_again(make_site, crawl_to_the_end, monkeypatch):
     monkeypatch.setattr("crawling.rules.politeness.FIRST_RETRY_SECONDS", 0.1)
+    monkeypatch.setitem(BACKOFFS, 503, (0.1, 1.0))
     answers = iter([(503, {}, ""), (200, {"Content-Type": "text/html"}, "better")])
     site = make_site({"/": lambda request: next(answers)})
 

@@ -59,7 +59,8 @@ def test_every_piece_is_counted_as_received(make_site):
 
     get(f"{site.url}/", received=counts.append)
 
-    assert (sum(counts), max(counts) <= CHUNK_BYTES) == (200_000, True)
+    assert 200_000 < sum(counts) < 201_000  # its head, too
+    assert len(counts) > 1
 
 
 def test_where_a_redirect_leads_may_be_written_in_utf_8():

@@ -1,0 +1,36 @@
+"""What the toes of a run's live shifts are doing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from crawling.models import Run, Shift
+
+
+@dataclass(frozen=True)
+class ToeRow:
+    """One toe thread; `url` is "" while it has none."""
+
+    process: int
+    number: int
+    step: str
+    url: str
+    since: datetime
+
+
+def toes_of(run: Run) -> list[ToeRow]:
+    """As the shifts have last written it down: once a second."""
+    shifts = Shift.objects.filter(process__run=run, ended_at=None).order_by("process__number").values_list("process__number", "toes")
+    return [
+        ToeRow(process, number, step, url, datetime.fromtimestamp(since, UTC))
+        for process, toes in shifts
+        for number, step, url, since in toes
+    ]
+
+
+def steps_of(toes: Sequence[ToeRow]) -> list[tuple[str, int]]:
+    """How many toes are at each step, the commonest first."""
+    return Counter(toe.step for toe in toes).most_common()

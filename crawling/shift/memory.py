@@ -1,0 +1,63 @@
+"""Memory for large documents: asked of the bank as a stage while one waits, given back when none needs it any more."""
+
+from __future__ import annotations
+
+import time
+
+from crawling.fetchers.room import DEADLINE_SECONDS, Room
+from crawling.rules.claims import MIB, memory_share
+from crawling.shift.buyer import Buyer
+
+#: how often a wait is looked at
+LOOK_SECONDS = 0.2
+#: memory that no document used for so long goes back
+IDLE_SECONDS = 5.0
+
+
+class MemoryStage:
+    """Used by the shift's own thread. A shift begins with what its toes' shares need, and holds everything else while it asks for more."""
+
+    def __init__(self, buyer: Buyer) -> None:
+        self._buyer = buyer
+        self._share = memory_share(buyer.claim)
+        self.room = Room(share=self._share, rest=self._rest())
+        self._is_asked = False
+        self._looked_at = self._used_at = time.monotonic()
+
+    def units_for(self, toes: int) -> int:
+        """MiB that the shares of so many toes take."""
+        return -(-self._share * toes // MIB)
+
+    def most_toes(self) -> int:
+        """As many as there are shares of what is held."""
+        return self._buyer.held["memory"] * MIB // self._share
+
+    def _rest(self) -> int:
+        toes = max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
+        return max(0, self._buyer.held["memory"] - self.units_for(toes)) * MIB
+
+    def tend(self) -> None:
+        """Ask for what the document whose turn it is lacks; look after what was asked for; give back what is idle."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = now
+        shortage = self.room.shortage()
+        if self._is_asked:
+            self._is_asked = not self._buyer.stage_is_over(give_up=not shortage)
+        elif shortage:
+            self._ask(shortage)
+        self.room.set_rest(self._rest())
+        self._give_back_idle(now)
+
+    def _ask(self, shortage: int) -> None:
+        units = min(-(-shortage // MIB), self._buyer.left("memory"))
+        if units > 0 and not self._buyer.has_stage:
+            self._is_asked = not self._buyer.ask_stage({"memory": units}, DEADLINE_SECONDS)
+
+    def _give_back_idle(self, now: float) -> None:
+        units = self._rest() // MIB
+        if self._is_asked or not units or not self.room.is_idle:
+            self._used_at = now
+        elif now - self._used_at > IDLE_SECONDS and self.room.clear():
+            self._buyer.give_back({"memory": units}, "no large document in hand")

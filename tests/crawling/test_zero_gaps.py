@@ -1,0 +1,148 @@
+"""No host sees two requests closer together than its delay, however many crawls and workers there are: the servers' own log says so."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections import Counter, defaultdict
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+
+import pytest
+
+from allocation.services import set_capacity
+from crawling.models import Page, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.services.creating import create_crawl, start_run
+from tests.crawling.test_crawl_path import links
+from tests.nameserver import serve_names
+from tests.servers import serve_site
+from tests.stack import KEEPER, WORKER, running_stack, wait_until
+
+DELAY = 0.6
+
+
+pytestmark = pytest.mark.usefixtures("identified")
+
+
+class Web:
+    """Hosts by name on one server: each has a page that leads to `pages` more. Counts requests that are answered at the same time."""
+
+    def __init__(self, hosts, pages):
+        self.pages, self.names = pages, [f"h{number}.shared.test" for number in range(hosts)]
+        self.lock, self.in_flight, self.overlaps = threading.Lock(), Counter(), []
+        self.held, self.over = "", threading.Event()
+
+    def reply(self, request):
+        name = request.host.partition(":")[0]
+        with self.lock:
+            self.in_flight[name] += 1
+            self.overlaps.extend([name] * (self.in_flight[name] > 1))
+        try:
+            if name == self.held:
+                self.over.wait(60)
+            if request.path == "/robots.txt":
+                return 404, {}, ""
+            body = links(*(f"/{number}" for number in range(self.pages)))
+            return 200, {"Content-Type": "text/html"}, body
+        finally:
+            with self.lock:
+                self.in_flight[name] -= 1
+
+    def gaps(self, log):
+        """Seconds between two requests to a host, by host."""
+        at = defaultdict(list)
+        for request in log:
+            at[request.host.partition(":")[0]].append(request.at)
+        return {name: [later - earlier for earlier, later in pairwise(sorted(times))] for name, times in at.items()}
+
+    def seeds(self, site):
+        return [f"http://{name}:{site.port}/" for name in self.names]
+
+
+@contextmanager
+def serving(web):
+    """The web on loopback, and a name server that knows its hosts."""
+    with ExitStack() as stack:
+        names = stack.enter_context(serve_names())
+        site = stack.enter_context(serve_site({}))
+        names.hosts = {name: ["127.0.0.1"] for name in web.names}
+        site.reply = web.reply
+        yield site, "{}:{}".format(*names.address)
+        web.over.set()
+
+
+def crawl(order, web, site, *, name, processes, **fields):
+    fields = {"delay_seconds": DELAY, "archive": False, "batch_size": 10, **fields}
+    claim = {"fetch_slots": 8, "bandwidth": 5000, "memory": 8, "dns_slots": 8}
+    return start_run(create_crawl(order(*web.seeds(site), name=name, processes=processes, claim=claim, **fields)))
+
+
+def ended(runs):
+    return all(run.state in ENDED_STATES for run in Run.objects.filter(pk__in=[run.pk for run in runs]))
+
+
+def crawl_together(order, tmp_path, web, *, workers, processes, seconds):
+    """Two crawls of the same hosts at once; returns the server's log."""
+    with serving(web) as (site, names), running_stack(tmp_path, DNS_SERVERS=names) as stack:
+        runs = [crawl(order, web, site, name=name, processes=processes) for name in ("one", "other")]
+        for command in [KEEPER, *[WORKER] * workers]:
+            stack.start(command)
+        wait_until(lambda: ended(runs), seconds=seconds)
+        pages = [Page.objects.filter(run=run).count() for run in runs]
+    assert pages == [len(web.names) * (web.pages + 1)] * 2
+    return site.log
+
+
+def test_two_crawls_on_the_same_hosts_keep_every_delay(order, tmp_path):
+    web = Web(hosts=6, pages=1)
+
+    log = crawl_together(order, tmp_path, web, workers=2, processes=1, seconds=100)
+
+    gaps = web.gaps(log)
+    assert len(gaps) == 6
+    assert min(min(each) for each in gaps.values()) >= DELAY
+    assert web.overlaps == []
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(1200)
+def test_two_crawls_by_ten_workers_on_a_thousand_hosts_keep_every_delay(order, pool, tmp_path):
+    set_capacity(pool=pool.pk, capacity={"worker": 10, "fetch_slots": 128, "dns_slots": 128})
+    web = Web(hosts=1000, pages=2)
+
+    log = crawl_together(order, tmp_path, web, workers=10, processes=5, seconds=600)
+
+    gaps = web.gaps(log)
+    assert len(gaps) == 1000
+    assert sum(map(len, gaps.values())) >= 1000 * 6
+    assert [each for each in gaps.values() if min(each) < DELAY] == []
+    assert web.overlaps == []
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(1200)
+def test_a_tar_pit_among_a_thousand_hosts_costs_the_rest_at_most_a_twentieth(order, pool, tmp_path):
+    """Runs with and without it take turns, so that what else the machine does hits both."""
+    took = {"": [], "h500.shared.test": []}
+    for turn in range(3):
+        for held, seconds in took.items():
+            seconds.append(_seconds(order, tmp_path, held, f"{turn} {held}"))
+
+    without, beside = (statistics.median(seconds) for seconds in took.values())
+    assert beside <= 1.05 * without, took
+
+
+def _seconds(order, tmp_path, held, name):
+    """How long it takes to fetch all pages of the other 999 hosts."""
+    web = Web(hosts=1000, pages=1)
+    web.held = held
+    with serving(web) as (site, names), running_stack(tmp_path, DNS_SERVERS=names) as stack:
+        run = crawl(order, web, site, name=name, processes=1, delay_seconds=0.2)
+        for command in (KEEPER, WORKER):
+            stack.start(command)
+        wait_until(lambda: Page.objects.filter(run=run).exists())
+        began = time.monotonic()
+        wait_until(lambda: Page.objects.filter(run=run).exclude(url__url__contains="h500.").count() >= 999 * 2, seconds=200)
+        return time.monotonic() - began

@@ -2,13 +2,14 @@
 
 from django.urls import path, re_path
 
-from crawling.views import crawl, crawls, deleting, documents, new, steering, stored
+from crawling.views import checkpoints, crawl, crawls, deleting, documents, new, page_cache, steering, stored
 
 app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
     path("new/", new.new, name="new"),
     path("test-fetch/", new.test_fetch, name="test-fetch"),
+    path("page-cache/", page_cache.show, name="page-cache"),
     path("<int:crawl>/delete/", deleting.delete, name="delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),
@@ -17,6 +18,7 @@ urlpatterns = [
     path("<int:pk>/pages/<int:url>/record/", stored.record, name="page-record"),
     path("<int:pk>/archive/", stored.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", stored.file, name="archive-file"),
+    path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/extracted/", documents.extracted, name="extracted"),
     re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),

@@ -6,11 +6,13 @@ import logging
 
 from django.db import connection
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
 from allocation.errors import AllocationError
 from allocation.models import Process, ProcessState
 from allocation.services import set_capacity
 from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.hotspots import forget_cold
 from crawling.keeper.messages import live_workers
 from crawling.models import Run, RunProcess, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
@@ -53,6 +55,11 @@ def settle_what_was_left() -> None:
     staying = Process.objects.filter(run_process__run=OuterRef("pk"), state=ProcessState.ACTIVE)
     for run in Run.objects.filter(Exists(staying), state__in=ENDED_STATES):
         leave_bank(run)
+
+
+def forget_cold_pages() -> None:
+    """Drop the pages from the page cache's counts that nobody wants any more."""
+    forget_cold(timezone.now())
 
 
 def count_workers() -> None:

@@ -2,8 +2,10 @@
 
 from crawling.models.access import AllowedNetwork, Identity
 from crawling.models.archive import ArchiveFile
+from crawling.models.checkpoints import Checkpoint
 from crawling.models.extracted import ExtractedRow
 from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
+from crawling.models.hotspots import HotPage
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
@@ -13,10 +15,12 @@ from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialReques
 __all__ = [
     "AllowedNetwork",
     "ArchiveFile",
+    "Checkpoint",
     "CrawlJob",
     "ExtractedRow",
     "Host",
     "HostQueue",
+    "HotPage",
     "Identity",
     "Level",
     "LogLine",

@@ -28,6 +28,7 @@ class CrawlJob(models.Model):
     obey_nofollow = models.BooleanField(default=False)
     requisites = models.BooleanField(default=False)
     extract = models.JSONField(default=dict, blank=True, help_text="what is taken out of every HTML page: name to CSS selector")
+    reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.rules.sections.reuse`")
     claim = models.JSONField(help_text="Max: units by resource class")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -65,7 +65,8 @@ def judge_archive(stage: Stage, name: str) -> None:
         assert path.stat().st_size == length
         assert Checker(Namespace(inputs=[str(path)], verbose=False)).process_all() == 0  # what `warcio check` does
         found += [(number, *place) for place in answers_in(path)]
-    assert sorted(found) == sorted(rows)
+    assert Counter(found) - Counter(rows) == Counter(), "records without a page"
+    assert Counter(rows) - Counter(found) == Counter(), "pages without a record"
 
 
 def answers_in(path: Path) -> list[tuple[int, str, bool]]:

@@ -66,7 +66,8 @@ class Stage:
             return []
 
     def manage(self, *words: str) -> str:
-        done = self.product.manage(*words, **SETTINGS)
+        env = environment(STATE_DIR=str(self.place), **SETTINGS)
+        done = subprocess.run([sys.executable, "manage.py", *words], cwd=PROJECT, env=env, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
 

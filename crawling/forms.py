@@ -12,6 +12,7 @@ from django.utils.text import capfirst
 from allocation.wording import Measure
 from crawling.models import CrawlJob
 from crawling.reading_form import ReadingForm, reading_answers
+from crawling.reuse_form import ReuseForm, reuse_answers
 from crawling.rules.claims import preset_claims
 from crawling.rules.orders import MAX_SEEDS
 from crawling.rules.ranking import Order
@@ -47,7 +48,7 @@ def _number(label: str, help_text: str, *, initial: str = "", mode: str = "numer
     return forms.CharField(label=label, help_text=help_text, initial=initial, required=False, max_length=40, widget=widget)
 
 
-class CrawlForm(ReadingForm):
+class CrawlForm(ReadingForm, ReuseForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
@@ -127,7 +128,7 @@ class CrawlForm(ReadingForm):
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
         fields |= {name: _scaled(answers[mine], by) for name, mine, by in _SCALES if answers.get(mine)}
-        fields |= self.reading()
+        fields |= self.reading() | self.reuse()
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
         return fields
@@ -181,6 +182,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
     return {
         **answers,
         **reading_answers(crawl),
+        **reuse_answers(crawl),
         "name": free_name(crawl.name),
         "seeds": "\n".join(crawl.seeds),
         "scope": crawl.scope,

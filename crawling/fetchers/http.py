@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
@@ -13,6 +13,7 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.tee import tee_encoded
+from crawling.models import Page
 from crawling.rules.exchanges import Exchange
 from crawling.rules.statuses import FetchStatus
 
@@ -29,6 +30,7 @@ class Fetched:
     http_status: HTTP's own whatever became of the body; 0 without an answer.
     is_of_robots: it is the answer for robots.txt that stands for the document's.
     exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be closed.
+    reused: the page of another crawl that this answer was.
     """
 
     status: int
@@ -39,6 +41,12 @@ class Fetched:
     http_status: int = 0
     is_of_robots: bool = False
     exchange: Exchange | None = None
+    reused: Page | None = None
+
+    def without_exchange(self) -> Fetched:
+        if self.exchange:
+            self.exchange.close()
+        return replace(self, exchange=None)
 
     @property
     def content_type(self) -> str:

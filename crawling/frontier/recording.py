@@ -93,6 +93,7 @@ class Answer:
     expires_at: datetime | None = None
     pattern: Pattern | None = None
     extracted: Sequence[tuple[str, str]] = ()
+    reused_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +247,7 @@ def _page(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> Page
         needs_browser=answer.needs_browser,
         last_modified=answer.last_modified,
         expires_at=answer.expires_at,
+        reused_from=answer.reused_from,
     )
 
 

@@ -32,8 +32,10 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
         refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
-    fetched = kit.get(address, dial, keep=kit.archives)
-    visit.free_at = time.monotonic() + visit.delay
+    fetched = kit.offers.take(claimed.id, archives=kit.archives)
+    if fetched is None:
+        fetched = kit.get(address, dial, keep=kit.archives)
+        visit.free_at = time.monotonic() + visit.delay
     outcome = None
     try:
         outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))

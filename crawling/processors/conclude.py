@@ -94,7 +94,8 @@ def _candidate(link: Address, depth: int, claimed: ClaimedUrl, kit: Kit) -> Cand
 
 
 def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:
-    now = datetime.now(UTC)
+    reused = fetched.reused
+    now = reused.fetched_at if reused else datetime.now(UTC)
     is_content = 200 <= fetched.status < 300 and bool(fetched.body)
     return Answer(
         status=fetched.status,
@@ -104,7 +105,7 @@ def _answer(address: Address, dialled: str, fetched: Fetched, document: Document
         title=document.title,
         bytes=len(fetched.body),
         fingerprint=signed(xxh3_64_intdigest(fetched.body)),
-        address=dialled,
+        address=reused.address if reused else dialled,
         fetch_seconds=fetched.seconds,
         fetched_at=now,
         digest=sha256(fetched.body).digest() if is_content else b"",
@@ -120,4 +121,5 @@ def _answer(address: Address, dialled: str, fetched: Fetched, document: Document
         expires_at=fresh_until(fetched.headers, now),
         pattern=pattern_of(address),
         extracted=document.extracted,
+        reused_from=reused.pk if reused else None,
     )

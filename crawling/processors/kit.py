@@ -11,6 +11,7 @@ from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched, fetch
 from crawling.frontier.seen import Seen
+from crawling.processors.offers import Offers
 from crawling.rules.addresses import Address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.scope import Scope
@@ -43,6 +44,7 @@ class Kit:
     traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)
+    offers: Offers = field(default_factory=Offers)
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
 

@@ -90,6 +90,7 @@ class CrawlPage:
             "--max-seconds": crawl.max_seconds,
             "--delay": f"{crawl.delay_seconds:g}",
             "--processes": crawl.processes if crawl.processes > 1 else None,
+            "--reuse-seconds": crawl.reuse.get("reuse_seconds") or None,
         }
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
         given += [flag for flag, is_set in (("--obey-nofollow", crawl.obey_nofollow), ("--requisites", crawl.requisites)) if is_set]

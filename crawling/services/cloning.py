@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from crawling.models import CrawlJob
+from crawling.rules.sections.reuse import ReuseOrder
 from crawling.services.creating import create_crawl
 
 LONGEST_NAME = 100
@@ -31,6 +32,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         "obey_nofollow": crawl.obey_nofollow,
         "requisites": crawl.requisites,
         "extract": dict(crawl.extract),
+        **ReuseOrder(**crawl.reuse).model_dump(),
         "claim": dict(crawl.claim),
     }
 

@@ -23,6 +23,7 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.claims import STAGED, complete_claim
 from crawling.rules.orders import CrawlOrder, read_claim, read_order
+from crawling.rules.sections.reuse import ReuseOrder
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
@@ -59,6 +60,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
                 obey_nofollow=order.obey_nofollow,
                 requisites=order.requisites,
                 extract=order.extract,
+                reuse=order.model_dump(include=set(ReuseOrder.model_fields)),
                 claim=claim,
                 created_by=by,
                 idempotency_key=idempotency_key,

@@ -6,7 +6,7 @@ The shift's own thread does all the writing. Toes fetch and parse, a thread reso
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 
 from django.conf import settings
@@ -16,6 +16,7 @@ from crawling.access import allowed_networks, identity
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.frontier.due import seconds_until_due, seeds_of
+from crawling.frontier.hotspots import count_wanted
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.quarantine import states_of
 from crawling.frontier.recording import Memory, Outcome, record_all
@@ -112,11 +113,19 @@ class ShiftWork:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
         record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+        self._count_offers(outcomes)
         robots = []
         while not self._robots_found.empty():
             robots.append(self._robots_found.get())
         if robots:
             keep_all_robots(self._shift.process.run_id, robots)
+
+    def _count_offers(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to be fetched after all."""
+        offered = self._kit.offers.settle(outcome.url_id for outcome in outcomes)
+        taken = {outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from}
+        if offered:
+            count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
 
     def _has_nothing(self) -> bool:
         return self._hosts.count() == 0 and not self._outcomes

@@ -50,6 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-archive", dest="archive", action="store_false", default=None, help="keep no WARC files of the answers")
         parser.add_argument("--obey-nofollow", action="store_true", default=None, help="leave links marked nofollow alone")
         parser.add_argument("--requisites", action="store_true", default=None, help="fetch images, sheets, scripts and media, too")
+        parser.add_argument("--reuse-seconds", help="take pages that another crawl fetched so lately from there (default: 0, none)")
         parser.add_argument("--extract", action="append", metavar="NAME=SELECTOR", help="take what the CSS selector matches out of pages")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
@@ -128,6 +129,7 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
         "archive",
         "obey_nofollow",
         "requisites",
+        "reuse_seconds",
     ):
         if options[name] is not None:
             fields[name] = options[name]

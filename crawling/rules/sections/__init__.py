@@ -1,0 +1,1 @@
+"""Sections of a crawl's order: fields that belong together."""

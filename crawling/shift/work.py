@@ -112,7 +112,11 @@ class ShiftWork:
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
-        record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+        try:
+            record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+        except BaseException:
+            self._archive.abandon()
+            raise
         self._count_offers(outcomes)
         robots = []
         while not self._robots_found.empty():

@@ -46,3 +46,7 @@ class NoPool(CrawlError):
 
 class ArchiveTrouble(CrawlError):
     """The archive cannot be written or read."""
+
+
+class CheckpointTrouble(CrawlError):
+    """The checkpoint cannot be written or read."""

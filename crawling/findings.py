@@ -54,6 +54,7 @@ class Minute:
     bytes: int
     quarantined: int
     duplicate: int
+    reused: int
 
 
 def list_pages(run: Run, *, status: str = "", text: str = "", after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:

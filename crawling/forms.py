@@ -19,6 +19,7 @@ from crawling.models import CrawlJob
 from crawling.ordering_form import OrderingForm, ordering_answers
 from crawling.politeness_form import PolitenessForm, politeness_answers
 from crawling.reading_form import ReadingForm, reading_answers
+from crawling.reuse_form import ReuseForm, reuse_answers
 from crawling.rules.claims import preset_claims
 from crawling.rules.orders import MAX_SEEDS
 from crawling.rules.ranking import Order
@@ -49,7 +50,7 @@ ORDERS = (
 ARCHIVE = (("true", "Keep every answer as it came"), ("false", "Keep only what is found"))
 
 
-class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReadingForm, FetchingForm, OrderingForm):
+class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm, FetchingForm, OrderingForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
@@ -131,7 +132,8 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReadingForm, FetchingFo
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
         fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
-        fields |= self.reading() | self.filters() | self.budget() | self.politeness() | self.fetching() | self.ordering()
+        for part in (self.reading, self.filters, self.budget, self.politeness, self.fetching, self.ordering, self.reuse):
+            fields |= part()
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
         return fields
@@ -190,6 +192,7 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
         **filters_answers(crawl),
         **budget_answers(crawl),
         **politeness_answers(crawl),
+        **reuse_answers(crawl),
         "name": free_name(crawl.name),
         "seeds": "\n".join(crawl.seeds),
         "scope": crawl.scope,

@@ -15,13 +15,13 @@ from crawling.idling import Why, why_idle
 from crawling.models import CrawlJob, HostQueue, Run, RunCount, Url, UrlState
 from crawling.models.jobs import WORKING_STATES
 
-COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate")
+COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate", "reused")
 
 
 @dataclass(frozen=True)
 class Counts:
     """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched: answers, whatever their status;
-    duplicate: of them, those whose content another page of the run had first."""
+    duplicate: of them, those whose content another page of the run had first; reused: of them, those taken from other crawls."""
 
     discovered: int = 0
     queued: int = 0
@@ -33,6 +33,7 @@ class Counts:
     bytes: int = 0
     quarantined: int = 0
     duplicate: int = 0
+    reused: int = 0
 
 
 @dataclass(frozen=True)

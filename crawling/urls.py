@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.views import blacklist, crawl, crawls, deleting, documents, new, scope, steering, stored
+from crawling.views import blacklist, checkpoints, crawl, crawls, deleting, documents, new, page_cache, scope, steering, stored
 
 app_name = "crawling"
 urlpatterns = [
@@ -13,6 +13,7 @@ urlpatterns = [
     path("blacklist/<int:number>/remove/", blacklist.remove, name="blacklist-remove"),
     path("test-scope/", scope.test_scope, name="test-scope"),
     path("test-fetch/", new.test_fetch, name="test-fetch"),
+    path("page-cache/", page_cache.show, name="page-cache"),
     path("<int:crawl>/delete/", deleting.delete, name="delete"),
     path("<int:pk>/", crawl.crawl, name="crawl"),
     path("<int:pk>/pages/", crawl.pages, name="pages"),
@@ -23,6 +24,7 @@ urlpatterns = [
     path("<int:pk>/archive/<int:number>/", stored.file, name="archive-file"),
     path("<int:pk>/scope/", scope.scope, name="scope"),
     path("<int:pk>/robots/", scope.robots, name="robots"),
+    path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
     path("<int:pk>/extracted/", documents.extracted, name="extracted"),
     re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),

@@ -46,6 +46,9 @@ class Environment:
     crawl_slice_seconds: float
     archive_dir: Path
     archive_file_bytes: int
+    checkpoint_dir: Path | None
+    checkpoint_minutes: float
+    checkpoints_kept: int
     log_level: str
     log_format: str
 
@@ -100,8 +103,11 @@ def _read(env: Env) -> Environment:
         bank_lease_seconds=env.float("BANK_LEASE_SECONDS", 60.0, validate=positive),
         bank_pickup_seconds=env.float("BANK_PICKUP_SECONDS", 120.0, validate=positive),
         crawl_slice_seconds=env.float("CRAWL_SLICE_SECONDS", 60.0, validate=positive),
-        archive_dir=_directory(env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")),
+        archive_dir=_directory("ARCHIVE_DIR", env.str("ARCHIVE_DIR", "") or str(state_dir / "archive")),
         archive_file_bytes=env.int("ARCHIVE_FILE_BYTES", 10**9, validate=positive),
+        checkpoint_dir=_directory("CHECKPOINT_DIR", place) if (place := env.str("CHECKPOINT_DIR", "")) else None,
+        checkpoint_minutes=env.float("CHECKPOINT_MINUTES", 60.0, validate=positive),
+        checkpoints_kept=env.int("CHECKPOINTS_KEPT", 3, validate=validate.Range(1, 1000)),
         log_level=env.str("LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])),
         log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
     )
@@ -147,12 +153,12 @@ def _server(text: str) -> tuple[str, int]:
     return address, port or 53
 
 
-def _directory(text: str) -> Path:
+def _directory(name: str, text: str) -> Path:
     """Where a directory is or can be made."""
     path = Path(text).expanduser().resolve()
     parent = next(one for one in (path, *path.parents) if one.exists())
     if not parent.is_dir():
-        raise EnvError(f'Environment variable "ARCHIVE_DIR" invalid: {parent} is no directory.')
+        raise EnvError(f'Environment variable "{name}" invalid: {parent} is no directory.')
     return path
 
 

@@ -133,6 +133,10 @@ CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds
 ARCHIVE_DIR = ENVIRONMENT.archive_dir
 #: a file this long is closed and another begun
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes
+#: where checkpoints of runs go by themselves; None: nowhere
+CHECKPOINT_DIR = ENVIRONMENT.checkpoint_dir
+CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes
+CHECKPOINTS_KEPT = ENVIRONMENT.checkpoints_kept
 DNS_SERVERS = ENVIRONMENT.dns_servers
 #: our own web server, database and queue as they listen: never fetched, whatever networks are allowed
 OWN_SERVICES = own_services(ENVIRONMENT)

@@ -24,6 +24,7 @@ IN_WORDS = {
     "PUBLIC_URL": "none",
     "DNS_SERVERS": "the system's",
     "ARCHIVE_DIR": "`archive` in STATE_DIR",
+    "CHECKPOINT_DIR": "none: off",
 }
 
 

@@ -13,7 +13,7 @@ from allocation.api.schemas import WaitOut
 
 class Numbers(Schema):
     """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched: answers, whatever their status;
-    duplicate: of them, those whose content another page of the run had first."""
+    duplicate: of them, those whose content another page of the run had first; reused: of them, those taken from other crawls."""
 
     discovered: int
     queued: int
@@ -25,6 +25,7 @@ class Numbers(Schema):
     bytes: int
     quarantined: int
     duplicate: int
+    reused: int
 
 
 class CrawlOut(Numbers):
@@ -172,6 +173,7 @@ class MinuteOut(Schema):
     bytes: int
     quarantined: int
     duplicate: int
+    reused: int
 
 
 class Met(Schema):

@@ -71,6 +71,21 @@ def record_of(page: Page) -> StoredRecord:
     return StoredRecord(header.decode(errors="replace"), (head + line).decode("latin-1"), payload[: max(0, length - len(head + line))])
 
 
+def following_record(page: Page) -> bytes:
+    """The block of the record behind a page's: the request that it answered. Raises ArchiveTrouble."""
+    assert page.archive_file is not None
+    with _opened(page.archive_file) as file:
+        file.seek((page.archive_offset or 0) + (page.archive_length or 0))
+        try:
+            raw = zlib.decompressobj(31).decompress(file.read(PIECE_BYTES), PIECE_BYTES)
+        except zlib.error as error:
+            raise ArchiveTrouble(f"The record of the request cannot be unpacked: {error}.") from error
+    header, _, block = raw.partition(b"\r\n\r\n")
+    if b"WARC-Type: request" not in header:
+        raise ArchiveTrouble("The record of the request is not where it should be.")
+    return block[: int(header.rpartition(b"Content-Length: ")[2])]
+
+
 def _end_of_head(block: bytes) -> bytes:
     """The empty line with which the head ends; servers send it in either form."""
     ends = [(found, end) for end in (b"\r\n\r\n", b"\n\n") if (found := block.find(end)) >= 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
@@ -17,6 +17,7 @@ from crawling.fetchers.egress import ProxyFailed, Way
 from crawling.fetchers.progress import say
 from crawling.fetchers.room import Room
 from crawling.fetchers.tee import tee_encoded
+from crawling.models import Page
 from crawling.rules.exchanges import Exchange
 from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
@@ -39,6 +40,7 @@ class Fetched:
     is_of_robots: it is the answer for robots.txt that stands for the document's.
     exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be closed.
     unchanged_since: id of the earlier page whose body and headers these are, since the server says that they still hold.
+    reused: the page of another crawl that this answer was.
     """
 
     status: int
@@ -50,11 +52,16 @@ class Fetched:
     is_of_robots: bool = False
     exchange: Exchange | None = None
     unchanged_since: int | None = None
+    reused: Page | None = None
 
     def close(self) -> None:
         """Let the exchange go, for an answer that nothing is made of."""
         if self.exchange:
             self.exchange.close()
+
+    def without_exchange(self) -> Fetched:
+        self.close()
+        return replace(self, exchange=None)
 
     @property
     def content_type(self) -> str:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 ADD_COUNTS = """
 INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, excluded, bytes, quarantined,
-    duplicate)
-VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s, %s, %s)
+    duplicate, reused)
+VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (run_id, process_number, minute) DO UPDATE SET
     discovered = crawling_runcount.discovered + excluded.discovered, fetched = crawling_runcount.fetched + excluded.fetched,
     succeeded = crawling_runcount.succeeded + excluded.succeeded, failed = crawling_runcount.failed + excluded.failed,
     excluded = crawling_runcount.excluded + excluded.excluded, bytes = crawling_runcount.bytes + excluded.bytes,
     quarantined = crawling_runcount.quarantined + excluded.quarantined,
-    duplicate = crawling_runcount.duplicate + excluded.duplicate
+    duplicate = crawling_runcount.duplicate + excluded.duplicate, reused = crawling_runcount.reused + excluded.reused
 RETURNING failed
 """
 
@@ -82,6 +82,7 @@ def count_outcomes(
             sum(answer.received_bytes for answer in answers),
             quarantined,
             duplicate,
+            sum(answer.reused_from is not None for answer in answers),
         ],
     )
     return int(cursor.fetchone()[0])
@@ -102,4 +103,4 @@ def _count_answers(cursor: CursorWrapper, outcomes: Collection[Outcome], queues:
 def count_seeds(run_id: int, discovered: int) -> None:
     """Count the seeds of a run as discovered by its first process."""
     with connection.cursor() as cursor:
-        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0, 0, 0])
+        cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0, 0, 0, 0])

@@ -121,4 +121,4 @@ def ban_pattern(run: Run, pattern: TrapPattern) -> int:
 
 def _changed(run_id: int, *, quarantined: int, excluded: int = 0) -> list[int]:
     """Values of ADD_COUNTS for URLs that only changed their state."""
-    return [run_id, 0, 0, 0, 0, 0, excluded, 0, quarantined, 0]
+    return [run_id, 0, 0, 0, 0, 0, excluded, 0, quarantined, 0, 0]

@@ -99,6 +99,7 @@ class Answer:
     unchanged_since: int | None = None
     pattern: Pattern | None = None
     extracted: Sequence[tuple[str, str]] = ()
+    reused_from: int | None = None
 
     @property
     def received_bytes(self) -> int:
@@ -267,6 +268,7 @@ def _page(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> Page
         expires_at=answer.expires_at,
         etag=_text(answer.etag),
         unchanged_since=answer.unchanged_since,
+        reused_from=answer.reused_from,
     )
 
 

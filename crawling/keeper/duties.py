@@ -7,11 +7,13 @@ import time
 
 from django.db import connection
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
 from allocation.errors import AllocationError
 from allocation.models import Process, ProcessState
 from allocation.services import set_capacity
 from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.hotspots import forget_cold
 from crawling.frontier.reranking import rank_some
 from crawling.keeper.messages import live_workers
 from crawling.models import Reranking, Run, RunProcess, RunState, Shift
@@ -65,6 +67,11 @@ def rank_anew() -> None:
     for run_id in Reranking.objects.order_by("run").values_list("run", flat=True):
         while time.monotonic() < until and rank_some(run_id):
             pass
+
+
+def forget_cold_pages() -> None:
+    """Drop the pages from the page cache's counts that nobody wants any more."""
+    forget_cold(timezone.now())
 
 
 def count_workers() -> None:

@@ -15,9 +15,10 @@ from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, reap_expired
+from crawling.checkpoints.keeping import ask_for_due
 from crawling.errors import CrawlError
 from crawling.frontier.robots import trim_robots
-from crawling.keeper.duties import count_workers, rank_anew, settle_what_was_left, start_what_is_due
+from crawling.keeper.duties import count_workers, forget_cold_pages, rank_anew, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
 from crawling.services.rejudging import rejudge_live_runs
@@ -53,6 +54,8 @@ def duties() -> list[Duty]:
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),
         Duty(trim_robots, 300.0),
+        Duty(ask_for_due, 30.0),
+        Duty(forget_cold_pages, 600.0),
     ]
 
 

@@ -2,8 +2,10 @@
 
 from crawling.models.access import AllowedDirectory, AllowedNetwork, Identity, TrustedProxy
 from crawling.models.archive import ArchiveFile
+from crawling.models.checkpoints import Checkpoint
 from crawling.models.extracted import ExtractedRow
 from crawling.models.frontier import CookieJar, Host, HostQueue, LambdaRow, Reranking, RobotsFile, Url, UrlState
+from crawling.models.hotspots import HotPage
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
@@ -17,11 +19,13 @@ __all__ = [
     "AllowedNetwork",
     "ArchiveFile",
     "BlackListEntry",
+    "Checkpoint",
     "CookieJar",
     "CrawlJob",
     "ExtractedRow",
     "Host",
     "HostQueue",
+    "HotPage",
     "Identity",
     "LambdaRow",
     "Level",

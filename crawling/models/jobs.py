@@ -36,6 +36,7 @@ class CrawlJob(models.Model):
     budget = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.budget`")
     revision = models.PositiveIntegerField(db_default=1, default=1, help_text="of the order; each edit makes the next")
     politeness = models.JSONField(default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay")
+    reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.rules.sections.reuse`")
     claim = models.JSONField(help_text="Max: units by resource class")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -45,6 +45,9 @@ class Page(models.Model):
     archive_offset = models.BigIntegerField(null=True, help_text="where its response or revisit record begins in that file")
     archive_length = models.BigIntegerField(null=True, help_text="bytes of that record in the file, compressed")
     payload_sha256 = models.BinaryField(null=True, max_length=32, help_text="of the payload as it was encoded")
+    reused_from = models.BigIntegerField(
+        null=True, help_text="id of the URL of another crawl that this answer was fetched for; 0: on another server"
+    )
     is_revisit = models.BooleanField(db_default=False, help_text="the payload is in another record")
 
     class Meta:
@@ -89,6 +92,7 @@ class RunCount(models.Model):
     excluded = models.BigIntegerField(db_default=0)
     quarantined = models.BigIntegerField(db_default=0, help_text="less those that were let go again")
     duplicate = models.BigIntegerField(db_default=0)
+    reused = models.BigIntegerField(db_default=0, help_text="of those fetched, the answers taken from other crawls")
     bytes = models.BigIntegerField(db_default=0)
 
     class Meta:

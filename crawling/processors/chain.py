@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from crawling.fetchers.http import Fetched
 from crawling.fetchers.progress import say
+from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
@@ -43,14 +45,8 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     visit.urls.popleft()
     if refusal:
         return conclude(claimed, address, dial, refusal, kit)
-    fetched = fetch_anew(visit, claimed, address, dial, kit)
-    visit.rest(fetched)
-    keep_cookies(visit, address, kit)
-    if fetched.status == FetchStatus.MEMORY_BUSY and kit.ending.is_set():
-        return None  # the shift gives it back untried
-    if must_answer(visit, claimed, address, fetched, kit):
-        fetched.close()
-        visit.urls.appendleft(claimed)
+    fetched = kit.offers.take(claimed.id, archives=kit.archives) or _fetched(visit, claimed, address, dial, kit)
+    if fetched is None:
         return None
     say(Step.EXTRACTING)
     outcome = None
@@ -62,6 +58,20 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     finally:
         if fetched.exchange and not (outcome and outcome.parcel):
             fetched.exchange.close()
+
+
+def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit: Kit) -> Fetched | None:
+    """What the host answers; None: nothing that settles the URL."""
+    fetched = fetch_anew(visit, claimed, address, dial, kit)
+    visit.rest(fetched)
+    keep_cookies(visit, address, kit)
+    if fetched.status == FetchStatus.MEMORY_BUSY and kit.ending.is_set():
+        return None  # the shift gives it back untried
+    if must_answer(visit, claimed, address, fetched, kit):
+        fetched.close()
+        visit.urls.appendleft(claimed)
+        return None
+    return fetched
 
 
 def _sitemaps(visit: Visit, address: Address, robots: Robots | None) -> list[str]:

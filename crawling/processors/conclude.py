@@ -141,7 +141,8 @@ def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, kit: K
 
 
 def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:
-    now = datetime.now(UTC)
+    reused = fetched.reused
+    now = reused.fetched_at if reused else datetime.now(UTC)
     is_content = bool(fetched.body) and (200 <= fetched.status < 300 or fetched.unchanged_since is not None)
     return Answer(
         status=fetched.status,
@@ -151,7 +152,7 @@ def _answer(address: Address, dialled: str, fetched: Fetched, document: Document
         title=document.title,
         bytes=len(fetched.body),
         fingerprint=signed(xxh3_64_intdigest(fetched.body)),
-        address=dialled,
+        address=reused.address if reused else dialled,
         fetch_seconds=fetched.seconds,
         fetched_at=now,
         digest=sha256(fetched.body).digest() if is_content else b"",
@@ -169,4 +170,5 @@ def _answer(address: Address, dialled: str, fetched: Fetched, document: Document
         unchanged_since=fetched.unchanged_since,
         pattern=pattern_of(address),
         extracted=document.extracted,
+        reused_from=reused.pk if reused else None,
     )

@@ -23,6 +23,7 @@ from crawling.fetchers.task import Task
 from crawling.frontier.rejudging import told
 from crawling.frontier.seen import Seen
 from crawling.frontier.verdicts import Refusals
+from crawling.processors.offers import Offers
 from crawling.rules.addresses import Address
 from crawling.rules.exchanges import exchange_of
 from crawling.rules.filters import Filters, Rule
@@ -81,6 +82,7 @@ class Kit:
     refusals: Refusals = field(default_factory=Refusals)
     unbound: frozenset[str] = frozenset()
     room: Room = field(default_factory=Room)
+    offers: Offers = field(default_factory=Offers)
     session: PinnedSession = field(init=False)
     ending: threading.Event = field(default_factory=threading.Event)
 

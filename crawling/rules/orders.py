@@ -17,6 +17,7 @@ from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
+from crawling.rules.sections.reuse import ReuseOrder
 from crawling.rules.selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
@@ -35,7 +36,7 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
-class CrawlOrder(FiltersPart, BudgetPart, Politeness, FetchingPart, OrderingPart):
+class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, OrderingPart):
     """A checked order. `None` as a limit means no limit.
 
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).

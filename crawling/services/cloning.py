@@ -13,6 +13,7 @@ from crawling.rules.sections.budget import BudgetPart
 from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
+from crawling.rules.sections.reuse import ReuseOrder
 from crawling.services.creating import create_crawl
 
 LONGEST_NAME = 100
@@ -44,6 +45,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         **crawl.filters,
         **crawl.budget,
         **Politeness(**crawl.politeness).model_dump(),
+        **ReuseOrder(**crawl.reuse).model_dump(),
         "claim": dict(crawl.claim),
     }
 

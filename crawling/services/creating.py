@@ -32,6 +32,7 @@ from crawling.rules.sections.budget import BudgetPart
 from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
+from crawling.rules.sections.reuse import ReuseOrder
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
@@ -73,6 +74,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
                 filters=part_of(order, FiltersPart),
                 budget=part_of(order, BudgetPart),
                 politeness=order.model_dump(include=set(Politeness.model_fields)),
+                reuse=order.model_dump(include=set(ReuseOrder.model_fields)),
                 claim=claim,
                 created_by=by,
                 idempotency_key=idempotency_key,

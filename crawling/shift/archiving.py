@@ -43,6 +43,7 @@ class Archiving:
         run_id, is_alone = shift.process.run_id, crawl.processes == 1
         self._writer = ArchiveWriter(lambda: Volume(run_id, is_alone=is_alone, facts=facts)) if crawl.archive else None
         self._looked_at = self._ask_until = 0.0
+        self._is_abandoned = False
 
     @property
     def is_on(self) -> bool:
@@ -95,11 +96,16 @@ class Archiving:
         if self._writer is None or not any(outcome.parcel for outcome in outcomes):
             return list(outcomes), {}
         lengths = self._writer.sync()
-        if self.trouble:
+        if self.trouble or self._is_abandoned:
             return [outcome for outcome in outcomes if outcome.parcel is None], {}
         kept = [outcome for outcome in outcomes if outcome.parcel is None or outcome.parcel.place]
         dropped = [outcome for outcome in outcomes if outcome.parcel and not outcome.parcel.place]
         return kept + ([] if is_ending else [_too_late(outcome) for outcome in dropped]), lengths
+
+    def abandon(self) -> None:
+        """Commit nothing more: a batch could not be recorded, so its records in the file are nobody's, and so would be all before a
+        length committed later. Whoever opens the file next cuts them off."""
+        self._is_abandoned = True
 
     def end(self) -> None:
         """Let no toe wait for the bank any longer: what is not written by now is dropped."""

@@ -17,6 +17,7 @@ from crawling.frontier.filtering import filters_of, rules_key
 from crawling.frontier.locking import locked_run
 from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
+from crawling.frontier.reusing import find_fresh
 from crawling.frontier.robots import known_robots
 from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
@@ -110,6 +111,9 @@ class HostTurns:
     def _claim(self, visits: list[Visit]) -> dict[int, list[ClaimedUrl]]:
         wanted = {visit.host.queue_id: max(0, self._share(visit) - len(visit.urls)) for visit in visits}
         claimed = claim_urls(self._shift, wanted) if wanted else {}
+        if seconds := self._crawl.reuse.get("reuse_seconds"):
+            urls = [url for of_host in claimed.values() for url in of_host]
+            self._kit.offers.make(find_fresh(self._shift.process.run, urls, seconds=seconds))
         # A seed may have redirected here since the shift began, and then counts as a seed.
         if seeds := [read_address(url.url) for urls in claimed.values() for url in urls if url.depth == 0]:
             self._kit.filters = self._kit.filters.with_seeds(seeds)

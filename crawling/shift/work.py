@@ -6,7 +6,7 @@ The shift's own thread does all the writing. Toes fetch and parse, a thread reso
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from django.conf import settings
@@ -20,6 +20,7 @@ from crawling.fetching import fetching_of
 from crawling.frontier.cookies import Jar, keep_jars
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.filtering import filters_of, unbound_hosts
+from crawling.frontier.hotspots import count_wanted
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
 from crawling.frontier.placing import serving_numbers
@@ -145,9 +146,14 @@ class ShiftWork:
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
-        record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+        try:
+            record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+        except BaseException:
+            self._archive.abandon()
+            raise
         if self._jars:
             keep_jars(self._shift, {host: self._jars.pop(host) for host in list(self._jars)})
+        self._count_offers(outcomes)
         robots = []
         while not self._robots_found.empty():
             robots.append(self._robots_found.get())
@@ -156,6 +162,13 @@ class ShiftWork:
         if is_ending and (met := self._kit.refusals.take()):
             with locked_run(self._shift.process.run_id) as run:
                 keep_links(run.pk, met)
+
+    def _count_offers(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to be fetched after all."""
+        offered = self._kit.offers.settle(outcome.url_id for outcome in outcomes)
+        taken = {outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from}
+        if offered:
+            count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
 
     def _has_nothing(self) -> bool:
         return self._hosts.count() == 0 and not self._outcomes

@@ -5,10 +5,12 @@ from __future__ import annotations
 from ninja import Swagger
 
 from allocation.api import banker, pools
+from crawling.api.checkpoints import checkpoints
 from crawling.api.crawls import crawls
 from crawling.api.documents import documents
 from crawling.api.findings import findings
 from crawling.api.history import history
+from crawling.api.page_cache import cache
 from crawling.api.scoping import blacklist, scoping
 from crawling.api.steering import steering
 from crawling.api.trials import trials
@@ -34,10 +36,12 @@ api = DescribedAPI(
 )
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", steering, tags=["steering"])
+api.add_router("/crawls", checkpoints, tags=["checkpoints"])
 api.add_router("/crawls", findings, tags=["findings"])
 api.add_router("/crawls", documents, tags=["findings"])
 api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blacklist", blacklist, tags=["scope"])
+api.add_router("/page-cache", cache, tags=["findings"])
 api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])

@@ -33,7 +33,7 @@ SPECIAL = {
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
 }
 APPS = {
-    **dict.fromkeys(("crawls", "trials", "url"), "crawling.{}_crawljob"),
+    **dict.fromkeys(("crawls", "trials", "url", "page-cache"), "crawling.{}_crawljob"),
     "pools": "allocation.{}_pool",
     "dns": "dnscache.{}_dnsentry",
 }

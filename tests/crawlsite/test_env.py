@@ -18,6 +18,7 @@ NONSENSE = [
     ("DEMO_PORT", "x"), ("DNS_SERVERS", ":53"), ("DNS_SERVERS", "192.0.2.1:x"), ("BANK_LEASE_SECONDS", "0"),
     ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"), ("CRAWL_SLICE_SECONDS", "soon"), ("LOG_LEVEL", "loud"),
     ("ARCHIVE_DIR", "/dev/null/x"), ("ARCHIVE_FILE_BYTES", "0"),
+    ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"), ("CHECKPOINTS_KEPT", "0"),
     ("LOG_FORMAT", "xml"),
 ]  # fmt: skip
 

@@ -52,6 +52,7 @@ class Command(BaseCommand):
         parser.add_argument("--requisites", action="store_true", default=None, help="fetch images, sheets, scripts and media, too")
         parser.add_argument("--include", action="append", metavar="REGEX", help="only addresses that hold one such expression")
         parser.add_argument("--exclude", action="append", metavar="REGEX", help="no addresses that hold this expression")
+        parser.add_argument("--reuse-seconds", help="take pages that another crawl fetched so lately from there (default: 0, none)")
         parser.add_argument("--extract", action="append", metavar="NAME=SELECTOR", help="take what the CSS selector matches out of pages")
         parser.add_argument("--cookies", action="store_true", default=None, help="keep each host's cookies for the run and send them back")
         parser.add_argument(
@@ -142,6 +143,7 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
         "path_ascending",
         "include",
         "exclude",
+        "reuse_seconds",
     ):
         if options[name] is not None:
             fields[name] = options[name]

@@ -1,0 +1,32 @@
+"""`python -m benchmarks.crawling.page_cache`: what a second crawl of the same web costs with and without the page cache.
+
+Wants a PostgreSQL whose tables are made (`make bench` brings one); works in this process, in a pool and crawls of its own, which stay.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import django
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
+    django.setup()
+    from benchmarks.crawling.working import crawl_to_the_end, make_ready
+    from tests.synthetic_web import SyntheticWeb, serve_web
+
+    make_ready()
+    web = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)
+    print(f"{'crawl':28}{'requests':>10}{'reused':>8}{'seconds':>9}")
+    with serve_web(web) as served:
+        for name, seconds in (("first", 0), ("second, without the cache", 0), ("second, with the cache", 600)):
+            asked, began = served.count_requests(), time.monotonic()
+            run = crawl_to_the_end(name, served.seeds, reuse_seconds=seconds)
+            reused = run.pages.exclude(reused_from=None).count()
+            print(f"{name:28}{served.count_requests() - asked:10}{reused:8}{time.monotonic() - began:9.1f}")
+
+
+if __name__ == "__main__":
+    main()

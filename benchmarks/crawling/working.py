@@ -1,0 +1,36 @@
+"""Crawl in this process, without workers and keeper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allocation.models import OutboxKind, Pool
+from allocation.services import create_pool, mark_sent, unsent_outbox
+from crawling.jobs import run_shift
+from crawling.keeper.duties import start_what_is_due
+from crawling.models import AllowedNetwork, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.services.creating import create_crawl, free_name, start_run
+from crawling.sizing import default_classes
+
+
+def make_ready() -> None:
+    """Allow loopback, and make a pool if there is none."""
+    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    if not Pool.objects.exists():
+        create_pool(name="default", classes=default_classes(2))
+
+
+def crawl_to_the_end(name: str, seeds: Sequence[str], **fields: object) -> Run:
+    """Make a crawl and do its shifts one after the other."""
+    run = start_run(create_crawl({"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0.02, **fields}))
+    while run.state not in ENDED_STATES:
+        start_what_is_due()
+        granted = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
+        mark_sent(ids=[message.id for message in granted])
+        for message in granted:
+            assert message.process is not None
+            assert message.epoch is not None
+            run_shift(message.process, message.epoch)
+        run.refresh_from_db()
+    return run

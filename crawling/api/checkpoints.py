@@ -1,0 +1,55 @@
+"""`/api/crawls/{id}/checkpoints`: see a crawl's checkpoints, and ask for one."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Router, Schema, Status
+from pydantic import Field
+
+from crawling.api.parameters import CrawlId, Cursor, Limit
+from crawling.api.permissions import Asking, may_change, may_view
+from crawling.checkpoints.keeping import ask_checkpoint
+from crawling.cursors import crawl_of, run_of
+from crawling.models import Checkpoint
+
+checkpoints = Router()
+
+
+class CheckpointOut(Schema):
+    """It can be imported once it has `taken_at`; with `trouble` it never will."""
+
+    id: int
+    run: int
+    asked_at: datetime
+    taken_at: datetime | None
+    machine: str
+    directory: str = Field(description="on that machine; `manage.py checkpoint import` reads it")
+    bytes: int
+    urls: int
+    trouble: str
+
+
+class CheckpointPage(Schema):
+    items: list[CheckpointOut]
+    next: int | None
+
+
+def _out(row: Checkpoint) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in CheckpointOut.model_fields if name != "run"} | {"run": row.run.number}
+
+
+@checkpoints.get("/{crawl_id}/checkpoints", response=CheckpointPage, summary="The crawl's checkpoints, the latest first")
+@may_view
+def index(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    found = Checkpoint.objects.filter(run__crawl=crawl_of(crawl_id)).select_related("run")
+    rows = list((found if cursor is None else found.filter(pk__lt=cursor))[: limit + 1])
+    return {"items": [_out(row) for row in rows[:limit]], "next": rows[limit - 1].pk if len(rows) > limit else None}
+
+
+@checkpoints.post("/{crawl_id}/checkpoints", response={202: CheckpointOut}, summary="Take a checkpoint of the latest run")
+@may_change
+def ask(request: Asking, crawl_id: CrawlId) -> Status:
+    """One that is about to be taken will do. It goes to CHECKPOINT_DIR; without that setting this is refused."""
+    return Status(202, _out(ask_checkpoint(run_of(crawl_id, None), by=request.user)))

@@ -1,0 +1,77 @@
+"""Take over the archive files of a checkpoint for a run of this server: their rows, and copies of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.db import connection
+
+from crawling.archive.files import this_machine
+from crawling.errors import CheckpointTrouble
+from crawling.frontier.restoring import renew_ids, stage
+from crawling.models.archive import archive_folder
+
+#: of what stands in a checkpoint; `length` bytes of each file are committed
+FILES = """
+SELECT to_jsonb(f) - '{run_id,sealed_at}'::text[] FROM crawling_archivefile f
+WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
+"""
+PIECE_BYTES = 1024 * 1024
+NAME = re.compile(r"run[0-9]+-[A-Za-z0-9._-]+\.warc\.gz")
+
+#: They are complete: new records go into files of their own. The name says whose they are; the namespace, of which records have
+#: their ids, stays.
+ADD_FILES = """
+INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length, opened_at, sealed_at)
+SELECT own.new, %(run)s, regexp_replace(r.name, '^run[0-9]+', 'run' || %(run)s), r.namespace,
+    CASE WHEN %(here)s = '' THEN r.machine ELSE %(here)s END, r.slot, r.committed_length, r.opened_at, clock_timestamp()
+FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::crawling_archivefile, s.line) r JOIN new_archive own ON own.old = r.id
+"""
+
+
+def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
+    """Write the rows of the files, and keep their new ids in the table `new_archive`. Without files they stay where they are."""
+    with connection.cursor() as cursor:
+        stage(cursor, lines)
+        renew_ids(cursor, "archive", "crawling_archivefile")
+        cursor.execute(ADD_FILES, {"run": run_id, "here": this_machine() if with_files else ""})
+
+
+def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
+    """Copy files into the run's folder, and see them safe on the disk; all or none. Raises CheckpointTrouble."""
+    folder = archive_folder(f"run{run_id}")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:  # what is there is another server's that shares the directory
+        raise CheckpointTrouble(f"The archive's files cannot be copied: {error}. Is ARCHIVE_DIR this server's alone?") from error
+    try:
+        for name in names:
+            _copy(source / name, folder / name.replace(name.partition("-")[0], f"run{run_id}", 1))
+    except BaseException as error:
+        forget_files(run_id)
+        if isinstance(error, OSError):
+            raise CheckpointTrouble(f"The archive's files cannot be copied: {error}.") from error
+        raise
+
+
+def _copy(source: Path, target: Path) -> None:
+    with source.open("rb") as original, target.open("xb") as file:
+        shutil.copyfileobj(original, file, PIECE_BYTES)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def forget_files(run_id: int) -> None:
+    """Remove the copies of a run that has not come to be."""
+    shutil.rmtree(archive_folder(f"run{run_id}"), ignore_errors=True)
+
+
+def checked_name(name: str) -> str:
+    """A file's name as ours are, and no way out of a folder. Raises CheckpointTrouble."""
+    if not NAME.fullmatch(name) or ".." in name:
+        raise CheckpointTrouble(f"{name!r} is no name of an archive file of ours.")
+    return name

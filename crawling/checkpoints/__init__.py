@@ -1,0 +1,1 @@
+"""Checkpoints: a run's whole state in a directory, from which any server can go on with it, any number of times (SEEDS W13)."""

@@ -1,0 +1,149 @@
+"""The directory of a checkpoint: gzipped lines of JSON, a manifest, and the SHA-256 of every file, as `sha256sum -c` reads them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crawling.archive.adopting import checked_name
+from crawling.errors import CheckpointTrouble
+
+FORMAT, VERSION = "crawlsite-checkpoint", 1
+MANIFEST, SUMS, ARCHIVE = "manifest.json", "SHA256SUMS", "archive"
+PIECE_BYTES = 1024 * 1024
+#: more than level 4 costs more time than it saves room
+GZIP_LEVEL = 4
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a checkpoint says of itself.
+
+    order: the crawl's, as it would be made anew. run: state and times. parts: rows and columns by name. archive: the names of the
+    files that are in it, which are none if it only refers to them.
+    """
+
+    order: dict[str, Any]
+    run: dict[str, Any]
+    taken_at: str
+    counts: dict[str, int]
+    parts: dict[str, dict[str, Any]]
+    archive: list[str] = field(default_factory=list)
+
+    def as_text(self) -> str:
+        return json.dumps({"format": FORMAT, "version": VERSION, **self.__dict__}, indent=2) + "\n"
+
+
+class Writer:
+    """Fills a directory that nobody looks into before `finish`. Everything is on the disk then."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sums: dict[str, str] = {}
+        (folder / ARCHIVE).mkdir(parents=True)
+
+    def write_lines(self, name: str, lines: Iterable[str]) -> int:
+        """Write a part; returns how many lines."""
+        count = 0
+        with (self._folder / part_file(name)).open("wb") as file, gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
+            for line in lines:
+                packed.write(line.encode() + b"\n")
+                count += 1
+        self._seal(part_file(name))
+        return count
+
+    def copy_archive(self, source: Path, name: str, length: int) -> None:
+        """Copy the first bytes of an archive file. Raises OSError, CheckpointTrouble."""
+        left = length
+        with source.open("rb") as original, (self._folder / ARCHIVE / name).open("wb") as file:
+            while left and (piece := original.read(min(left, PIECE_BYTES))):
+                file.write(piece)
+                left -= len(piece)
+        if left:
+            raise CheckpointTrouble(f"{source} is shorter than when it was written; put it back as it was.")
+        self._seal(f"{ARCHIVE}/{name}")
+
+    def finish(self, manifest: Manifest) -> int:
+        """Write manifest and checksums; returns the size of it all in bytes."""
+        (self._folder / MANIFEST).write_text(manifest.as_text())
+        self._seal(MANIFEST)
+        (self._folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in self._sums.items()))
+        _sync(self._folder / SUMS)
+        _sync(self._folder)
+        return sum((self._folder / name).stat().st_size for name in self._sums)
+
+    def _seal(self, name: str) -> None:
+        _sync(self._folder / name)
+        self._sums[name] = digest_of(self._folder / name)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check a whole checkpoint. Raises CheckpointTrouble with a sentence for whatever is wrong with it."""
+    try:
+        sums = {name: digest for digest, _, name in (line.partition("  ") for line in (folder / SUMS).read_text().splitlines())}
+        text = (folder / MANIFEST).read_text()
+    except (OSError, ValueError) as error:
+        raise CheckpointTrouble(f"{folder} is no checkpoint, or not a whole one: {error}.") from error
+    _compare(folder, MANIFEST, sums)
+    manifest = _understood(folder, text)
+    for name in (*map(part_file, manifest.parts), *(f"{ARCHIVE}/{checked_name(name)}" for name in manifest.archive)):
+        _compare(folder, name, sums)
+    return manifest
+
+
+def _compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
+    if name not in sums:
+        raise CheckpointTrouble(f"{folder} is damaged: {SUMS} does not know {name}.")
+    try:
+        is_whole = digest_of(folder / name) == sums[name]
+    except OSError as error:
+        raise CheckpointTrouble(f"{folder} is damaged: {name} cannot be read ({error.strerror}).") from error
+    if not is_whole:
+        raise CheckpointTrouble(f"{folder} is damaged: {name} is not as it was written. Take it from another copy.")
+
+
+def _understood(folder: Path, text: str) -> Manifest:
+    try:
+        said = json.loads(text)
+        if said["format"] != FORMAT:
+            raise CheckpointTrouble(f"{folder} is no checkpoint of a crawl.")
+        if said["version"] > VERSION:
+            raise CheckpointTrouble(
+                f"{folder} is of format {said['version']}, and this server reads formats up to {VERSION}; upgrade it before importing."
+            )
+        return Manifest(**{name: said[name] for name in Manifest.__dataclass_fields__})
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointTrouble(f"{folder} is damaged: its {MANIFEST} cannot be understood ({error}).") from error
+
+
+def read_lines(folder: Path, name: str) -> Iterator[str]:
+    """The lines of a part, one at a time. Raises CheckpointTrouble."""
+    try:
+        with gzip.open(folder / part_file(name), "rt", encoding="utf-8", newline="\n") as file:
+            for line in file:
+                yield line.rstrip("\n")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise CheckpointTrouble(f"{folder / part_file(name)} cannot be read: {error}.") from error
+
+
+def part_file(name: str) -> str:
+    return f"{name}.jsonl.gz"
+
+
+def digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

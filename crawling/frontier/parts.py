@@ -1,0 +1,94 @@
+"""A run's part of the frontier's tables as rows of JSON: what a checkpoint holds, and which ids in it stand for rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.db.models import Model
+
+from crawling.models import ExtractedRow, Host, HostQueue, Page, RobotsFile, RunCount, RunStatusCount, TrapPattern, Url
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of a checkpoint.
+
+    query: one JSON object a row; `id` and what refers to an id are those of the server that wrote it.
+    renewed: the rows get new ids under this word, by which other parts refer to them.
+    references: column -> the word under which the ids in it were renewed.
+    """
+
+    name: str
+    model: type[Model]
+    query: str
+    renewed: str = ""
+    references: Mapping[str, str] = field(default_factory=dict)
+
+
+#: Hosts and robots.txt are everybody's: what the other server knows of them itself, stands.
+SHARED = (
+    Part(
+        "hosts",
+        Host,
+        """SELECT jsonb_build_object('name', h.name, 'delay_seconds', h.delay_seconds, 'due_at', CASE WHEN h.shift_id IS NULL
+                THEN h.due_at ELSE transaction_timestamp() + make_interval(secs => h.delay_seconds) END)
+            FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id WHERE q.run_id = %(run)s ORDER BY h.name""",
+    ),
+    Part(
+        "robots",
+        RobotsFile,
+        """SELECT to_jsonb(r) FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+           JOIN crawling_robotsfile r ON r.origin IN ('http://' || h.name, 'https://' || h.name)
+           WHERE q.run_id = %(run)s ORDER BY r.origin""",
+    ),
+)
+
+#: What a shift has in process is written as waiting and untried: nobody will report on it elsewhere. In the order of the references.
+OWN = (
+    Part(
+        "queues",
+        HostQueue,
+        """SELECT to_jsonb(q) - '{run_id,host_id}'::text[]
+               || jsonb_build_object('host', h.name, 'queued', q.queued + coalesce(p.n, 0))
+               || CASE WHEN p.n > 0 THEN jsonb_build_object('due_at', least(q.due_at, transaction_timestamp())) ELSE '{}' END
+           FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+           LEFT JOIN (SELECT queue_id, count(*) AS n FROM crawling_url WHERE run_id = %(run)s AND state = 'p' GROUP BY 1) p
+               ON p.queue_id = q.id
+           WHERE q.run_id = %(run)s ORDER BY q.id""",
+        renewed="queue",
+    ),
+    Part(
+        "urls",
+        Url,
+        """SELECT to_jsonb(u) - '{run_id,shift_id}'::text[]
+               || CASE WHEN u.state = 'p' THEN jsonb_build_object('state', 'q', 'attempts', greatest(0, u.attempts - 1)) ELSE '{}' END
+           FROM crawling_url u WHERE u.run_id = %(run)s ORDER BY u.id""",
+        renewed="url",
+        references={"queue_id": "queue", "via": "url"},
+    ),
+    Part(
+        "pages",
+        Page,
+        """SELECT to_jsonb(p) - 'run_id' || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
+           FROM crawling_page p WHERE p.run_id = %(run)s""",
+        references={"url_id": "url", "duplicate_of": "url", "archive_file_id": "archive"},
+    ),
+    Part(
+        "extracted",
+        ExtractedRow,
+        "SELECT to_jsonb(e) - '{id,run_id}'::text[] FROM crawling_extractedrow e WHERE e.run_id = %(run)s ORDER BY e.id",
+        references={"url_id": "url"},
+    ),
+    Part(
+        "patterns",
+        TrapPattern,
+        "SELECT to_jsonb(t) - '{id,run_id}'::text[] FROM crawling_trappattern t WHERE t.run_id = %(run)s ORDER BY t.id",
+    ),
+    Part("counts", RunCount, "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runcount c WHERE c.run_id = %(run)s ORDER BY c.id"),
+    Part(
+        "statuses",
+        RunStatusCount,
+        "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runstatuscount c WHERE c.run_id = %(run)s ORDER BY c.id",
+    ),
+)

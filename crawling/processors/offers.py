@@ -1,0 +1,32 @@
+"""Pages of other crawls that are offered to a shift's toes instead of a request (SEEDS P6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from crawling.archive.copies import answer_of
+from crawling.archive.reading import original_of
+from crawling.fetchers.http import Fetched
+from crawling.models import Page
+
+
+class Offers:
+    """By id of the URL that wants it. The shift's own thread makes and settles offers; toes take them."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, tuple[Page, Page]] = {}
+
+    def make(self, pages: Mapping[int, Page]) -> None:
+        """Offer pages, and look up now in whose records their payloads are: toes ask no database."""
+        for url_id, page in pages.items():
+            self._pages[url_id] = page, original_of(page)
+
+    def take(self, url_id: int, *, archives: bool) -> Fetched | None:
+        """What is offered for a URL, read from the archive; None: it has to be fetched. archives: the exchange is wanted, too."""
+        pages = self._pages.get(url_id)
+        found = answer_of(*pages) if pages else None
+        return found if found is None or archives else found.without_exchange()
+
+    def settle(self, url_ids: Iterable[int]) -> dict[int, str]:
+        """Withdraw the offers for URLs that are done; returns those URLs by id."""
+        return {url_id: pages[0].url.url for url_id in url_ids if (pages := self._pages.pop(url_id, None))}

@@ -1,0 +1,145 @@
+"""The product with servers of its own, whose processes are killed, and what must hold when its crawls have ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import psutil
+import psycopg
+
+from crawlsite.services.addresses import database_url
+from crawlsite.services.pair import Pair
+from tests.crawlsite.programs import PROJECT, environment, eventually
+from tests.crawlsite.supervised import Supervisor
+
+PROCFILE = """
+worker: python manage.py rqworker shifts --worker-class crawling.worker.ShiftWorker --worker-ttl 60
+keeper: python manage.py keeper
+"""
+#: short enough that a lost shift costs no test its time
+SETTINGS = {"WORKERS": "2", "BANK_LEASE_SECONDS": "2", "BANK_PICKUP_SECONDS": "3"}
+ALLOW = "INSERT INTO crawling_allowednetwork (network, port_from, port_to, note) VALUES ('127.0.0.0/8', 1024, 65535, '')"
+ENDED = ("finished", "stopped", "failed")
+#: what may be killed; the second kind of PostgreSQL's deaths ends all its sessions, the first the server itself
+VICTIMS = ("horse", "worker and horse", "postgres", "session", "valkey", "keeper")
+
+
+def prepare(place: Path) -> None:
+    """Make the servers' data, the tables and a pool."""
+    pair = Pair(place, loose=True)
+    try:
+        pair.start()
+        env = environment(STATE_DIR=str(place), DEMO="false", WORKERS="2")
+        for words in (["migrate", "--skip-checks", "--verbosity", "0"], ["set_up"]):
+            subprocess.run([sys.executable, "manage.py", *words], env=env, check=True, capture_output=True)
+        with psycopg.connect(database_url(place), autocommit=True) as connection:
+            connection.execute(ALLOW)
+    finally:
+        pair.stop()
+
+
+class Stage:
+    """One running product. Sentences about its database are asked of PostgreSQL itself, not of the code that wrote them."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.product = Supervisor(place, PROCFILE, **SETTINGS)
+
+    def ask(self, sql: str, *values: object) -> list[tuple]:
+        with psycopg.connect(database_url(self.place), autocommit=True, connect_timeout=2) as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def hears(self, sql: str, *values: object) -> list[tuple]:
+        """As `ask`, of a server that may just be dead."""
+        try:
+            return self.ask(sql, *values)
+        except psycopg.OperationalError:
+            return []
+
+    def manage(self, *words: str) -> str:
+        env = environment(STATE_DIR=str(self.place), **SETTINGS)
+        done = subprocess.run([sys.executable, "manage.py", *words], cwd=PROJECT, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def crawl(self, orders: Mapping[str, dict[str, object]]) -> None:
+        """Start crawls, given as name and fields of the order."""
+        file = self.place / "orders.json"
+        file.write_text(json.dumps([{"name": name, "delay_seconds": 0, "batch_size": 20, **fields} for name, fields in orders.items()]))
+        words = [sys.executable, "-m", "tests.kill_anywhere.starting", str(file)]
+        subprocess.run(words, env=environment(STATE_DIR=str(self.place), **SETTINGS), check=True, cwd=PROJECT)
+
+    def await_workers(self) -> None:
+        logs = [self.place / "logs" / f"worker.{number}.log" for number in (1, 2)]
+        eventually(lambda: all(log.exists() and "Listening on" in log.read_text() for log in logs), 60)
+
+    def await_end(self, seconds: float = 200) -> None:
+        """Wait until every run has ended and has left the bank."""
+        open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)), (SELECT count(*) FROM allocation_process WHERE state = 'active')
+                       FROM crawling_run"""
+        eventually(lambda: self.hears(open_ends, list(ENDED)) == [(0, 0)], seconds)
+
+    def _children(self) -> list[psutil.Process]:
+        return psutil.Process(self.product.process.pid).children()
+
+    def _named(self, word: str) -> list[psutil.Process]:
+        found = []
+        for child in self._children():
+            try:
+                if word in " ".join(child.cmdline()):
+                    found.append(child)
+            except psutil.Error:
+                continue
+        return found
+
+    def kill(self, victim: str, chance: Random) -> bool:
+        """Kill -9; whether there was anything of the kind to kill."""
+        for process in self._victims(victim, chance):
+            with_it = [process]
+            if victim == "worker and horse":
+                with_it = [*process.children(), process]
+                for one in with_it:
+                    os.kill(one.pid, signal.SIGSTOP)  # so that neither sees the other die
+            for one in with_it:
+                os.kill(one.pid, signal.SIGKILL)
+            return True
+        return False
+
+    def _victims(self, victim: str, chance: Random) -> list[psutil.Process]:
+        if victim in ("horse", "worker and horse"):
+            workers = [worker for worker in self._named("rqworker") if worker.children()]
+            found = workers if victim != "horse" else [horse for worker in workers for horse in worker.children()]
+        elif victim == "session":
+            found = [one for server in self._named("bin/postgres") for one in server.children() if "idle" in " ".join(one.cmdline())]
+        else:
+            found = self._named({"postgres": "bin/postgres", "valkey": "valkey", "keeper": "manage.py keeper"}[victim])
+        chance.shuffle(found)
+        return found
+
+
+@contextmanager
+def staged(prepared: Path, place: Path) -> Iterator[Stage]:
+    """Run the product on a copy of what was prepared, until the block ends."""
+    shutil.copytree(prepared, place, symlinks=True, ignore=shutil.ignore_patterns("*.lock", "pids", "run", "urls.env"))
+    if os.geteuid() == 0:
+        for name in ("pg*", "valkey"):
+            for found in prepared.glob(name):
+                owner = found.stat()
+                for path in [place / found.name, *(place / found.name).rglob("*")]:
+                    os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+    stage = Stage(place)
+    try:
+        stage.await_workers()
+        yield stage
+    finally:
+        stage.product.process.terminate()
+        stage.product.process.wait(timeout=20)

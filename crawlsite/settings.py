@@ -134,6 +134,7 @@ ARCHIVE_DIR = ENVIRONMENT.archive_dir
 #: a file this long is closed and another begun
 ARCHIVE_FILE_BYTES = ENVIRONMENT.archive_file_bytes
 DNS_SERVERS = ENVIRONMENT.dns_servers
+DNS_AHEAD = ENVIRONMENT.dns_ahead
 #: our own web server, database and queue as they listen: never fetched, whatever networks are allowed
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db import connection
 
+from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.limits import pages_left
 from crawling.frontier.locking import locked_run
+from crawling.frontier.names import PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift
 
-#: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the shift may have fetched until then
-FREE_AT = "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE h.lease_until + make_interval(secs => h.delay_seconds) END"
 #: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
@@ -23,6 +23,7 @@ WITH due AS (
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
       AND {UNLEASED} AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %(soon)s)
+      AND {PASSES_GATE}
     ORDER BY 3, 2 LIMIT %(limit)s
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
@@ -31,7 +32,7 @@ SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs =
     delay_seconds = greatest(h.delay_seconds, %(delay)s)
 FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8
-"""  # noqa: S608  # FREE_AT and UNLEASED are the constants above
+"""  # noqa: S608  # constants
 
 #: a suspect is claimed alone: should its shift be lost again, no other suspect shares the blame
 CLAIM_URLS = """
@@ -114,7 +115,8 @@ def lease_hosts(
 ) -> list[LeasedHost]:
     """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, the longest free first.
 
-    Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`.
+    Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`, and
+    those that the gate holds back.
     """
     values: dict[str, Any] = {
         "run": shift.process.run_id,
@@ -125,6 +127,7 @@ def lease_hosts(
         "lease": lease_seconds,
         "delay": delay_seconds,
         "avoid": list(avoid),
+        "gate": gate_is_wanted(),
     }
     with connection.cursor() as cursor:
         cursor.execute(LEASE_HOSTS, values)

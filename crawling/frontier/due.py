@@ -6,22 +6,23 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.freeing import FREE_AT
+from crawling.frontier.names import HELD_UNTIL, gate_is_wanted
 from crawling.models import HostQueue, RunProcess, Url
 from crawling.models.jobs import WORKING_STATES
 from crawling.rules.addresses import Address, read_address
 
 UNTIL_DUE = f"""
-SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT})) - clock_timestamp())::float8
+SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})) - clock_timestamp())::float8
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-WHERE q.run_id = %s AND q.process_number = %s AND q.queued > 0
-"""  # noqa: S608  # FREE_AT is a constant
+WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0
+"""  # noqa: S608  # constants
 
 
 def seconds_until_due(process: RunProcess) -> float | None:
     """Seconds until one of the process's hosts may be fetched from (negative: it waits already); None without URLs."""
     with connection.cursor() as cursor:
-        cursor.execute(UNTIL_DUE, [process.run_id, process.number])
+        cursor.execute(UNTIL_DUE, {"run": process.run_id, "number": process.number, "gate": gate_is_wanted()})
         row = cursor.fetchone()
     return None if row is None or row[0] is None else float(row[0])
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ada_url import URL
 from xxhash import xxh3_64_intdigest
+
+from dnscache.errors import DnsCacheError
+from dnscache.names import read_host
 
 #: schemes that the crawler has a fetcher for
 SCHEMES = frozenset({"http", "https"})
@@ -71,6 +75,16 @@ def read_address(text: str, base: str | None = None) -> Address:
     if url.port == "0":  # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not vetted
         raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
     return Address(href.removesuffix("#"), scheme, url.hostname, int(url.port or DEFAULT_PORTS[scheme]))
+
+
+def dns_name(host_key: str) -> str:
+    """Return the name that DNS must be asked for before anybody can fetch from the host; empty: nobody need or may be asked."""
+    hostname = host_key if host_key.endswith("]") else re.sub(r":[0-9]+$", "", host_key)
+    try:
+        host = read_host(hostname)
+    except DnsCacheError:
+        return ""
+    return "" if host.is_literal else host.text
 
 
 def fingerprint(url: str) -> int:

@@ -16,10 +16,11 @@ from crawling.models import Shift
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import read_address
+from crawling.rules.addresses import dns_name, read_address
 from crawling.rules.robots import read_robots
 from crawling.shift.names import NameThread
 from crawling.shift.workbench import Workbench
+from dnscache.gate import settled
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0
@@ -69,9 +70,7 @@ class HostTurns:
         claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going])
         for queue, urls in claimed.items():
             self._visits[queue].urls.extend(urls)
-        for visit in drained:
-            if visit.urls:
-                self._bench.put(visit)
+        self._bring_to_the_bench([visit for visit in drained if visit.urls])
         self._let_go([visit for visit in drained if not visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
@@ -129,8 +128,21 @@ class HostTurns:
         self._set_known_robots(opened)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit
-            self._names.ask(visit)
+        self._bring_to_the_bench(opened)
         return bool(opened)
+
+    def _bring_to_the_bench(self, visits: list[Visit]) -> None:
+        """Answers are read for all at once; a name that is not settled is asked for beside, and its host comes later."""
+        now = time.monotonic()
+        outdated = {visit: dns_name(visit.host.name) for visit in visits if visit.resolution is None or visit.resolved_until <= now}
+        found = settled({name for name in outdated.values() if name})
+        for visit in visits:
+            if visit in outdated:
+                if not (resolution := found.get(outdated[visit])):
+                    self._names.ask(visit)
+                    continue
+                visit.resolve(resolution)
+            self._bench.put(visit)
 
     def _set_known_robots(self, visits: list[Visit]) -> None:
         origins = {visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls} for visit in visits}

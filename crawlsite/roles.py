@@ -11,7 +11,13 @@ from django.db.models import Q
 #: sees everything but secrets
 VIEW = ("crawling.view_crawljob", "allocation.view_pool", "dnscache.view_dnsentry")
 #: makes and steers crawls
-OPERATE = ("crawling.add_crawljob", "crawling.change_crawljob", "crawling.delete_crawljob", "crawling.change_identity")
+OPERATE = (
+    "crawling.add_crawljob",
+    "crawling.change_crawljob",
+    "crawling.delete_crawljob",
+    "crawling.change_identity",
+    "dnscache.change_dnsentry",
+)
 #: sets limits, networks and users; in the admin site
 ADMINISTER = (
     "allocation.change_pool",

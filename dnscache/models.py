@@ -12,6 +12,9 @@ from django.db.models.functions import Now
 from dnscache import answers
 from dnscache.addresses import AddressClass
 from dnscache.question import MOST_ADDRESSES
+from dnscache.records import DnsDropped, DnsMinute, DnsPin
+
+__all__ = ["DnsDropped", "DnsEntry", "DnsFlush", "DnsMinute", "DnsPin", "DnsPreResolver"]
 
 
 class DnsEntry(models.Model):

@@ -20,7 +20,10 @@ from crawling.models.jobs import WORKING_STATES
 from dnscache.ahead import beat
 from dnscache.ahead.preresolver import PreResolver
 from dnscache.behind import WriteBehind
+from dnscache.evictions import keep_history
 from dnscache.resolver import Resolver
+from dnscache.selectors import pinned_names
+from dnscache.tally import Tally
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +47,7 @@ class NamesAhead:
         self._resolver = resolver or Resolver(capacity=CAPACITY)
         self._resolver.writer = self._writer
         self._seat, self._slots = Seat(machine), Slots(machine)
+        self._tally = Tally()
         self._pre = PreResolver(self._resolver, candidates=self._candidates, deliver=lambda found: None, slots=lambda: self._slots.held)
         self._due: list[tuple[str, float]] = []
         self._place, self._machines = 0, 1
@@ -95,6 +99,9 @@ class NamesAhead:
         space = self._resolver.memory.space
         if now >= self._weigh_at:
             self._weigh_at, self._saved = now + WEIGH_SECONDS, space.threads_saved(self._resolver.clock())
+            keep_history(self._resolver.memory)
+        self._tally.note_look_ups(self._pre.counts)
+        self._tally.tell()
         self._place, self._machines = beat.beat(
             self._machine, slots=self._slots.held, lanes=self._pre.lanes(), names=len(space.entries), threads_saved=self._saved
         )
@@ -104,7 +111,8 @@ class NamesAhead:
         now = time.monotonic()
         if now - self._read_at >= TICK_SECONDS:
             self._read_at = now
-            self._due = names_due(until, place=self._place, machines=self._machines)
+            pinned = [(name, self._resolver.clock()) for name in pinned_names()] if self._place == 0 else []
+            self._due = [*pinned, *names_due(until, place=self._place, machines=self._machines)]
         return self._due
 
     def _leave(self) -> None:

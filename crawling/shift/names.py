@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
@@ -14,8 +15,12 @@ from crawling.rules.addresses import read_address
 from dnscache.ahead.preresolver import PreResolver
 from dnscache.ahead.requests import RequestQueue
 from dnscache.resolver import Resolution, process_wide
+from dnscache.tally import Tally
 
 logger = logging.getLogger(__name__)
+
+#: a visit, and since when it waits
+Request = tuple[Visit, float]
 
 WAIT_SECONDS = 0.02
 #: names handed to the look-ups for each that may be in flight: silent ones that wait there must not hold up the others
@@ -29,13 +34,13 @@ class NameThread:
     rest is looked up. A silent name ends in the slow lane, and holds up nobody.
     """
 
-    def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
-        self._deliver, self._slots = deliver, dns_slots
-        self._asked: SimpleQueue[Visit | None] = SimpleQueue()
+    def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int], tally: Tally) -> None:
+        self._deliver, self._slots, self._tally = deliver, dns_slots, tally
+        self._asked: SimpleQueue[tuple[Visit, float] | None] = SimpleQueue()
         self._closing = threading.Event()
-        self._requests: RequestQueue[Visit] = RequestQueue()
+        self._requests: RequestQueue[Request] = RequestQueue()
         self._unread: set[str] = set()  # names that PostgreSQL may know
-        self._handed: dict[str, list[Visit]] = {}
+        self._handed: dict[str, list[Request]] = {}
         self._since: dict[str, float] = {}
         self._pre = PreResolver(
             process_wide, candidates=lambda until: self._since.items(), deliver=self._answered, slots=dns_slots, ramp_seconds=0.0
@@ -44,7 +49,7 @@ class NameThread:
         self._thread.start()
 
     def ask(self, visit: Visit) -> None:
-        self._asked.put(visit)
+        self._asked.put((visit, time.monotonic()))
 
     def close(self) -> None:
         """End the thread soon; visits still waiting are dropped, their shift gives them back."""
@@ -72,12 +77,12 @@ class NameThread:
     def _take_requests(self) -> None:
         """Queue everything that has come in; wait for it if there is nothing else to do."""
         try:
-            visit = self._asked.get(block=not self._handed and not self._requests)
-            while visit is not None:
-                host = host_of(visit)
-                self._requests.submit(visit, host, process_wide.clock())
+            request = self._asked.get(block=not self._handed and not self._requests)
+            while request is not None:
+                host = host_of(request[0])
+                self._requests.submit(request, host, process_wide.clock())
                 self._unread.add(host)
-                visit = self._asked.get_nowait()
+                request = self._asked.get_nowait()
         except Empty:
             pass
 
@@ -86,15 +91,16 @@ class NameThread:
         process_wide.recall(self._unread, now)
         self._unread.clear()
         while len(self._handed) < HANDED_A_SLOT * self._slots() and (taken := self._requests.next_for(self._is_at_hand, now)):
-            visit = taken[0]
-            host = host_of(visit)
+            request = taken[0]
+            host = host_of(request[0])
             if self._is_at_hand(host):
-                self._pass_on(visit, process_wide.resolve(host))
+                self._pass_on(request, process_wide.resolve(host))
             else:
-                self._handed.setdefault(host, []).append(visit)
+                self._handed.setdefault(host, []).append(request)
                 self._since.setdefault(host, now)
         if self._handed:
             self._pre.turn(wait=WAIT_SECONDS)
+            self._tally.note_look_ups(self._pre.counts)
 
     def _is_at_hand(self, host: str) -> bool:
         now = process_wide.clock()
@@ -104,11 +110,13 @@ class NameThread:
     def _answered(self, found: dict[str, Resolution]) -> None:
         for host, resolution in found.items():
             self._since.pop(host, None)
-            for visit in self._handed.pop(host, []):
-                self._pass_on(visit, resolution)
+            for request in self._handed.pop(host, []):
+                self._pass_on(request, resolution)
 
-    def _pass_on(self, visit: Visit, resolution: Resolution) -> None:
+    def _pass_on(self, request: Request, resolution: Resolution) -> None:
+        visit, asked_at = request
         visit.resolve(resolution)
+        self._tally.note(resolution, time.monotonic() - asked_at)
         if not self._closing.is_set():
             self._deliver(visit)
 

@@ -21,6 +21,7 @@ from crawling.rules.robots import read_robots
 from crawling.shift.names import NameThread
 from crawling.shift.workbench import Workbench
 from dnscache.gate import settled
+from dnscache.tally import Tally
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0
@@ -39,7 +40,8 @@ class HostTurns:
     def __init__(self, shift: Shift, kit: Kit, bench: Workbench, *, dns_slots: Callable[[], int]) -> None:
         self._shift, self._kit, self._bench = shift, kit, bench
         self._crawl = shift.process.run.crawl
-        self._names = NameThread(bench.put, dns_slots)
+        self._tally = Tally()
+        self._names = NameThread(bench.put, dns_slots, self._tally)
         self._visits: dict[int, Visit] = {}
         self._drained: list[Visit] = []
         self._yielded: dict[int, float] = {}
@@ -54,6 +56,10 @@ class HostTurns:
         self._kit.scope = replace(self._kit.scope, max_depth=max_depth)
         for visit in self._visits.values():
             visit.configured_delay = delay_seconds
+
+    def tell(self) -> None:
+        """Write down how names were come by."""
+        self._tally.tell()
 
     def notice_drained(self) -> None:
         """Take drained visits off the workbench. Asked before outcomes are collected, so that none of theirs is missed."""
@@ -142,6 +148,7 @@ class HostTurns:
                     self._names.ask(visit)
                     continue
                 visit.resolve(resolution)
+                self._tally.note(resolution, 0.0)
             self._bench.put(visit)
 
     def _set_known_robots(self, visits: list[Visit]) -> None:
@@ -163,4 +170,5 @@ class HostTurns:
     def close(self, *, still_fetching: bool) -> None:
         """Let every host go; where a toe may still be fetching, a whole delay after now."""
         self._names.close()
+        self._tally.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)

@@ -126,6 +126,7 @@ class ShiftWork:
         now = self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
+        self._hosts.tell()
         self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
         age = now - self._began_at
         if self._lease.is_lost:

@@ -23,6 +23,7 @@ SPECIAL = {
     ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
     ("post", "/api/trials"): "crawling.add_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
+    ("post", "/api/dns/flush"): "dnscache.delete_dnsentry",
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
 }
 APPS = {
@@ -65,6 +66,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{pool_id}", "1")
         .replace("{name}", "example.org")
         .replace("{trial_id}", "1")
+        .replace("{deed}", "pin")
         .replace("{process_id}", "1")
         .replace("{version}", "1")
         .replace("{key}", "1")
@@ -93,7 +95,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 11
+    assert len(bodies) == 12
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

@@ -10,6 +10,7 @@ from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.processors.visit import Visit
 from crawling.shift.names import NameThread
 from dnscache.answers import Status
+from dnscache.tally import Tally
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def delivered():
 
 @pytest.fixture
 def names(transactional_db, dns_server, delivered):
-    thread = NameThread(delivered.put, lambda: 4)
+    thread = NameThread(delivered.put, lambda: 4, Tally())
     yield thread
     thread.close()
     thread._thread.join(10)

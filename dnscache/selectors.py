@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Avg, Count, F, Max, Q, Sum
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from dnscache.ahead.beat import living
 from dnscache.answers import MOST_TRIES, Status
@@ -91,6 +92,12 @@ class Hard:
     entry: DnsEntry
     reason: str
     is_pinned: bool
+
+    @property
+    def rests_until(self) -> datetime | None:
+        """Before this nobody is asked again; None: whoever needs the name asks."""
+        until = self.entry.retry_at or self.entry.expires_at
+        return until if until > timezone.now() else None
 
     @property
     def tries_left(self) -> int:

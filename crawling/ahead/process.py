@@ -73,8 +73,8 @@ class NamesAhead:
     def _turn(self, ending: threading.Event) -> None:
         now = time.monotonic()
         if now >= self._look_at:
-            self._look_at = now + beat.EVERY_SECONDS
             self._look(now)
+            self._look_at = now + (beat.EVERY_SECONDS if self._slots.held else TICK_SECONDS)
         if self._slots.held:
             self._pre.turn(wait=TICK_SECONDS)
         else:

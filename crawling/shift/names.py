@@ -57,6 +57,11 @@ class NameThread:
         self._asked.put(None)
 
     @property
+    def waiting(self) -> int:
+        """How many visits wait for an address."""
+        return self._asked.qsize() + len(self._requests) + sum(map(len, list(self._handed.values())))
+
+    @property
     def is_alive(self) -> bool:
         return self._thread.is_alive()
 

@@ -57,6 +57,10 @@ class HostTurns:
         for visit in self._visits.values():
             visit.configured_delay = delay_seconds
 
+    def names_waiting(self) -> int:
+        """How many hosts wait for their names here."""
+        return self._names.waiting
+
     def tell(self) -> None:
         """Write down how names were come by."""
         self._tally.tell()

@@ -143,7 +143,7 @@ class ShiftWork:
             self._end_if_nothing_is_due()
         else:
             self._buyer.look()
-            self._buyer.grow(self._bench.overdue())
+            self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting())
             self._toes.set_size(self._buyer.held["fetch_slots"])
 
     def _end_if_nothing_is_due(self) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from django import template
 from django.utils import timezone
 
+from dnscache.answers import Status
 from dnscache.models import DnsEntry
+from dnscache.regions.reverse import REASONS
 
 register = template.Library()
 
@@ -14,6 +16,12 @@ register = template.Library()
 def percent(share: float) -> str:
     """0.123 as 12.3 %."""
     return f"{100 * share:.1f} %"
+
+
+@register.filter
+def reason(status: str) -> str:
+    """Why names of this status are hard."""
+    return REASONS[Status(status)]
 
 
 @register.filter

@@ -26,7 +26,7 @@ from dnscache.regions.entry import Entry
 from dnscache.regions.levels import levels_of
 from dnscache.resolution import Resolution, Source, literal, refused, resolution, unanswered
 
-__all__ = ["Resolution", "Resolver", "Source", "apply_flush", "forget", "process_wide", "resolve", "resolve_many"]
+__all__ = ["Resolution", "Resolver", "Source", "apply_flush", "forget", "resolve", "resolve_many"]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
 #: RFC 8767: whoever has stale addresses at hand waits no longer for fresh ones
@@ -183,8 +183,8 @@ def _is_evidence(reply: Reply) -> bool:
     return reply.status is not Status.TIMEOUT or reply.resolve_ms >= 1000 * TRY_SECONDS[0]
 
 
-process_wide = Resolver()
-resolve = process_wide.resolve
-resolve_many = process_wide.resolve_many
-forget = process_wide.forget
-apply_flush = process_wide.apply_flush
+_process_wide = Resolver()
+resolve = _process_wide.resolve
+resolve_many = _process_wide.resolve_many
+forget = _process_wide.forget
+apply_flush = _process_wide.apply_flush

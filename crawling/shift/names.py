@@ -14,7 +14,9 @@ from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from dnscache.ahead.preresolver import PreResolver
 from dnscache.ahead.requests import RequestQueue
-from dnscache.resolver import Resolution, process_wide
+from dnscache.behind import WriteBehind
+from dnscache.resolution import Resolution
+from dnscache.resolver import Resolver
 from dnscache.tally import Tally
 
 logger = logging.getLogger(__name__)
@@ -23,6 +25,8 @@ logger = logging.getLogger(__name__)
 Request = tuple[Visit, float]
 
 WAIT_SECONDS = 0.02
+#: what is learnt is written so much later: a statement for each answer would cost more than the answers
+WRITE_SECONDS = 0.25
 #: names handed to the look-ups for each that may be in flight: silent ones that wait there must not hold up the others
 HANDED_A_SLOT = 8
 
@@ -38,12 +42,14 @@ class NameThread:
         self._deliver, self._slots, self._tally = deliver, dns_slots, tally
         self._asked: SimpleQueue[tuple[Visit, float] | None] = SimpleQueue()
         self._closing = threading.Event()
+        self._writer = WriteBehind(every_seconds=WRITE_SECONDS)
+        self._resolver = Resolver(writer=self._writer)
         self._requests: RequestQueue[Request] = RequestQueue()
         self._unread: set[str] = set()  # names that PostgreSQL may know
         self._handed: dict[str, list[Request]] = {}
         self._since: dict[str, float] = {}
         self._pre = PreResolver(
-            process_wide, candidates=lambda until: self._since.items(), deliver=self._answered, slots=dns_slots, ramp_seconds=0.0
+            self._resolver, candidates=lambda until: self._since.items(), deliver=self._answered, slots=dns_slots, ramp_seconds=0.0
         )
         self._thread = threading.Thread(target=self._work, name="names", daemon=True)
         self._thread.start()
@@ -52,9 +58,10 @@ class NameThread:
         self._asked.put((visit, time.monotonic()))
 
     def close(self) -> None:
-        """End the thread soon; visits still waiting are dropped, their shift gives them back."""
+        """Keep what was learnt and end the thread soon; visits still waiting are dropped, their shift gives them back."""
         self._closing.set()
         self._asked.put(None)
+        self._writer.flush()
 
     @property
     def waiting(self) -> int:
@@ -66,6 +73,7 @@ class NameThread:
         return self._thread.is_alive()
 
     def _work(self) -> None:
+        self._writer.start()
         try:
             while not self._closing.is_set():
                 self._take_requests()
@@ -77,6 +85,7 @@ class NameThread:
                     self._closing.wait(10 * WAIT_SECONDS)
         finally:
             self._pre.close()
+            self._writer.close()
             connections.close_all()
 
     def _take_requests(self) -> None:
@@ -85,21 +94,21 @@ class NameThread:
             request = self._asked.get(block=not self._handed and not self._requests)
             while request is not None:
                 host = host_of(request[0])
-                self._requests.submit(request, host, process_wide.clock())
+                self._requests.submit(request, host, self._resolver.clock())
                 self._unread.add(host)
                 request = self._asked.get_nowait()
         except Empty:
             pass
 
     def _serve(self) -> None:
-        now = process_wide.clock()
-        process_wide.recall(self._unread, now)
+        now = self._resolver.clock()
+        self._resolver.recall(self._unread, now)
         self._unread.clear()
         while len(self._handed) < HANDED_A_SLOT * self._slots() and (taken := self._requests.next_for(self._is_at_hand, now)):
             request = taken[0]
             host = host_of(request[0])
             if self._is_at_hand(host):
-                self._pass_on(request, process_wide.resolve(host))
+                self._pass_on(request, self._resolver.resolve(host))
             else:
                 self._handed.setdefault(host, []).append(request)
                 self._since.setdefault(host, now)
@@ -108,8 +117,8 @@ class NameThread:
             self._tally.note_look_ups(self._pre.counts)
 
     def _is_at_hand(self, host: str) -> bool:
-        now = process_wide.clock()
-        entry = process_wide.memory.find(host, now)
+        now = self._resolver.clock()
+        entry = self._resolver.memory.find(host, now)
         return entry is not None and entry.may_be_served(now)
 
     def _answered(self, found: dict[str, Resolution]) -> None:

@@ -80,8 +80,9 @@ class HostTurns:
         claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going])
         for queue, urls in claimed.items():
             self._visits[queue].urls.extend(urls)
-        self._bring_to_the_bench([visit for visit in drained if visit.urls])
+        # In this order: once a visit is on the workbench, a toe may empty it before we look again.
         self._let_go([visit for visit in drained if not visit.urls])
+        self._bring_to_the_bench([visit for visit in drained if visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
         """Ids of the hosts that another crawl wants too and that were here long enough: they get no more URLs."""

@@ -119,13 +119,13 @@ class PreResolver:
 
     def _resize(self) -> None:
         now, slots = time.monotonic(), self._slots()
-        slow = slots // 2
+        slow = min(slots // 2, self._slow.depth, MOST_THREADS)
         if slots == 1:  # the lanes take turns
             slow = int(self._slow.depth > 0 and self._main.depth == 0)
+        main = slots - max(slow, self._slow.busy)
         pace = {"per_second": self._pace.per_second(now), "seconds": self._pace.seconds(now)}
-        most = slots - slow
-        self._main.resize(threads_for(names=len(self._queued), most=most, **pace) if most and not (slots == 1 and self._slow.busy) else 0)
-        self._slow.resize(min(MOST_THREADS, slow))
+        self._main.resize(threads_for(names=len(self._queued), most=main, **pace) if main > 0 else 0)
+        self._slow.resize(min(slow, slots - self._main.busy))  # those at work in the other lane finish first
 
     def _look_up(self, job: Job, tries: tuple[float, ...]) -> None:
         """In a lane's thread: ask, no faster than the bucket allows."""

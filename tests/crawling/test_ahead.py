@@ -5,6 +5,8 @@ import time
 from contextlib import contextmanager
 from uuid import uuid4
 
+import pytest
+
 from allocation.models import Process, ProcessState
 from allocation.services import register_process, request_resources
 from crawling.ahead.process import NamesAhead
@@ -16,6 +18,7 @@ from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import stop
 from dnscache.ahead.beat import living
 from dnscache.resolver import Resolver, forget
+from tests.stack import running_stack
 
 
 @contextmanager
@@ -64,6 +67,21 @@ def test_what_a_killed_one_held_goes_back_when_the_next_begins(pool):
     assert held() == 0
     fresh.look(wanted=True)
     assert fresh.held == held() == 16
+
+
+@pytest.mark.drill
+def test_killed_outright_the_next_one_takes_over_its_slots(order, dns_server, identified, tmp_path):
+    start_run(create_crawl(order("http://to.test/")))
+    with running_stack(tmp_path, DNS_SERVERS="{}:{}".format(*dns_server.address)) as stack:
+        first = stack.start(["resolve_ahead"])
+        until(lambda: living().exists() and held() == 16, seconds=60)
+        dead = Process.objects.get(run_ref__startswith="names/").pk
+        first.kill()
+        first.wait()
+        stack.start(["resolve_ahead"])
+        until(lambda: held() == 16 and Process.objects.get(pk=dead).state == ProcessState.FINISHED, seconds=30)
+
+    assert held() == 0
 
 
 def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):

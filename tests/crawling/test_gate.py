@@ -28,9 +28,9 @@ def live(machine="m"):
     return beat(machine, slots=8, lanes=Lanes(0, 0, 0, 0, {}), names=0, threads_saved=0.0)
 
 
-def settle(name, *, reply=OK, retry_in=None, fails=0, lives=60):
+def settle(name, *, reply=OK, retry_in=None, fails=0, lives=60, age=0):
     now = time.time()
-    store.write([Answer(name, reply, now, now + lives, None if retry_in is None else now + retry_in, fails)])
+    store.write([Answer(name, reply, now - age, now + lives, None if retry_in is None else now + retry_in, fails)])
 
 
 def broken(name, retry_in=40, fails=1):

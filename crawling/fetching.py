@@ -60,8 +60,3 @@ def _in_words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g} s"
     return "kept" if value is True else str(value)
-
-
-def shows_itself(crawl: CrawlJob) -> bool:
-    """Whether what a site answers this crawl may be meant for it alone."""
-    return any(crawl.fetching.get(name) for name in ("headers", "cookies", "credentials", "login_url", "posts"))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from allocation.selectors import waits_of
-from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.freeing import FREE_AT
 from crawling.models import Run, RunProcess, Shift
 
 #: the run's host that is free first, the seconds until then, and the other crawl that has it leased, if one has

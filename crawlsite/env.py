@@ -41,6 +41,7 @@ class Environment:
     demo: bool
     demo_port: int
     dns_servers: tuple[tuple[str, int], ...]
+    dns_ahead: str
     bank_lease_seconds: float
     bank_pickup_seconds: float
     crawl_slice_seconds: float
@@ -100,6 +101,7 @@ def _read(env: Env) -> Environment:
         demo=env.bool("DEMO", True),
         demo_port=env.int("DEMO_PORT", 8010, validate=validate.Range(1, 65535)),
         dns_servers=tuple(_server(text) for text in env.list("DNS_SERVERS", [], subcast=str)),
+        dns_ahead=env.str("DNS_AHEAD", "gate", validate=validate.OneOf(["gate", "ungated", "off"])),
         bank_lease_seconds=env.float("BANK_LEASE_SECONDS", 60.0, validate=positive),
         bank_pickup_seconds=env.float("BANK_PICKUP_SECONDS", 120.0, validate=positive),
         crawl_slice_seconds=env.float("CRAWL_SLICE_SECONDS", 60.0, validate=positive),

@@ -17,6 +17,7 @@ OPERATE = (
     "crawling.delete_crawljob",
     "crawling.change_identity",
     "crawling.add_blacklistentry",
+    "dnscache.change_dnsentry",
 )
 #: sets limits, networks and users; in the admin site
 ADMINISTER = (

@@ -138,6 +138,7 @@ CHECKPOINT_DIR = ENVIRONMENT.checkpoint_dir
 CHECKPOINT_MINUTES = ENVIRONMENT.checkpoint_minutes
 CHECKPOINTS_KEPT = ENVIRONMENT.checkpoints_kept
 DNS_SERVERS = ENVIRONMENT.dns_servers
+DNS_AHEAD = ENVIRONMENT.dns_ahead
 #: our own web server, database and queue as they listen: never fetched, whatever networks are allowed
 OWN_SERVICES = own_services(ENVIRONMENT)
 DEMO_PORT = ENVIRONMENT.demo_port

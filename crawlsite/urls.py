@@ -13,6 +13,8 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="crawling:crawls"), name="home"),
     path("crawls/", include("crawling.urls")),
     path("bank/", include("allocation.urls")),
+    path("dns/", include("crawling.dns_urls")),
+    path("dns/", include("dnscache.urls")),
     path("trials/", include("crawling.trial_urls")),
     path("api/", api.urls),
     path("admin/", admin.site.urls),

@@ -29,7 +29,7 @@ class Asking(HttpRequest):
     user: User
 
 
-def _needs(permission: str) -> Callable[[V], V]:
+def needs(permission: str) -> Callable[[V], V]:
     """Django's own check. (Its types know only views that answer an HttpResponse.)"""
     return cast("Callable[[V], V]", permission_required(permission, raise_exception=True))
 
@@ -68,7 +68,7 @@ def entry_of(name: str) -> DnsEntry:
 
 
 @dns.get("", response=EntryPage, summary="The cache, by name")
-@_needs("dnscache.view_dnsentry")
+@needs("dnscache.view_dnsentry")
 def index(
     request: Asking,
     status: EntryStatus = "",
@@ -86,13 +86,13 @@ def index(
 
 
 @dns.get("/{name}", response=Entry, summary="What the cache knows of a name; nobody is asked")
-@_needs("dnscache.view_dnsentry")
+@needs("dnscache.view_dnsentry")
 def show(request: Asking, name: Name) -> DnsEntry:
     return entry_of(name)
 
 
 @dns.delete("/{name}", response={204: None}, summary="Forget a name; it is asked for again when it is needed")
-@_needs("dnscache.delete_dnsentry")
+@needs("dnscache.delete_dnsentry")
 def flush(request: Asking, name: Name) -> Status:
     entry = entry_of(name)
     LogEntry.objects.log_actions(request.user.pk, [entry], DELETION, "flushed", single_object=True)

@@ -13,19 +13,20 @@ from dnscache.regions.entry import Entry
 
 logger = logging.getLogger(__name__)
 
-#: the most that a crash can lose
+#: the most that a crash can lose, unless the caller is in more of a hurry
 EVERY_SECONDS = 1.0
 #: rows a statement; more at a time are no faster
 BATCH = 500
 
 
 class WriteBehind:
-    """Takes entries from any thread, and writes them from one of its own at most a second later, or as soon as a batch is full.
+    """Takes entries from any thread, and writes them from one of its own at most so much later, or as soon as a batch is full.
 
     While PostgreSQL is away they wait; only the newest entry of a name is kept. Without `start`, `flush` writes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, every_seconds: float = EVERY_SECONDS) -> None:
+        self._every_seconds = every_seconds
         self._dirty: dict[str, Entry] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -67,7 +68,7 @@ class WriteBehind:
     def _work(self) -> None:
         try:
             while not self._closing:
-                self._wake.wait(EVERY_SECONDS)
+                self._wake.wait(self._every_seconds)
                 self._wake.clear()
                 self.flush()
             self.flush()

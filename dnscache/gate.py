@@ -3,28 +3,50 @@
 Settled is what a shift may use without asking anybody: a fresh answer, an alive or a dead one, since a dead name fails its URLs
 without a fetch slot; addresses served stale while nobody answers; a name given up; and an answer with hardly a life of its own
 (TTL 0) for the few seconds in which the host is claimed.
+
+The gate holds hosts back only while somebody works at settling names: it opens by itself when the last pre-resolver falls silent.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
+from itertools import count
 
-from django.db import connection
-
+from dnscache import store
 from dnscache.ahead.plan import GRACE_SECONDS
 from dnscache.answers import LONGEST_STALE_SECONDS, MOST_TRIES
+from dnscache.models import DnsEntry
+from dnscache.regions.entry import Entry
+from dnscache.resolution import Resolution, Source, resolution
+
+#: a pre-resolver beats every second; one that was silent for so long is dead
+ALIVE_SECONDS = 5.0
 
 #: SQL that is true of a settled row `d` of dnscache_dnsentry, for a claim query to join
 IS_SETTLED = f"""(
-    d.expires_at > now()
-    OR (d.fails = 0 AND d.resolved_at > now() - interval '{GRACE_SECONDS} s')
-    OR (d.retry_at > now() AND d.status = 'ok' AND d.expires_at > now() - interval '{LONGEST_STALE_SECONDS} s')
-    OR (d.retry_at > now() AND d.fails >= {MOST_TRIES})
+    d.expires_at > statement_timestamp()
+    OR (d.fails = 0 AND d.resolved_at > statement_timestamp() - interval '{GRACE_SECONDS} s')
+    OR (d.retry_at > statement_timestamp() AND d.status = 'ok'
+        AND d.expires_at > statement_timestamp() - interval '{LONGEST_STALE_SECONDS} s')
+    OR (d.retry_at > statement_timestamp() AND d.fails >= {MOST_TRIES})
 )"""
 
 
-def settled(names: Collection[str]) -> set[str]:
-    """Return those of the canonical names that are settled, by PostgreSQL's clock."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT name FROM dnscache_dnsentry d WHERE name = ANY(%s) AND {IS_SETTLED}", [list(names)])  # noqa: S608
-        return {name for (name,) in cursor}
+#: SQL that is true while a pre-resolver lives
+IS_KEPT = f"EXISTS (SELECT FROM dnscache_dnspreresolver WHERE beat_at > statement_timestamp() - interval '{ALIVE_SECONDS} s')"
+
+_turns = count()
+
+
+def settled(names: Collection[str]) -> dict[str, Resolution]:
+    """Return what is known of those of the canonical names that are settled, by PostgreSQL's clock and one query.
+
+    Addresses past their life that were just asked for (TTL 0) are good for this use; others past it say `stale`.
+    """
+    if not names:
+        return {}
+    rows = DnsEntry.objects.raw(f"SELECT * FROM dnscache_dnsentry d WHERE name = ANY(%s) AND {IS_SETTLED}", [list(names)])  # noqa: S608
+    now, turn = time.time(), next(_turns)
+    entries = [Entry(store.answer_of(row), now=now) for row in rows]
+    return {entry.name: resolution(entry, Source.DATABASE, now=now, waited=0.0, turn=turn, just_asked=True) for entry in entries}

@@ -12,6 +12,9 @@ from django.db.models.functions import Now
 from dnscache import answers
 from dnscache.addresses import AddressClass
 from dnscache.question import MOST_ADDRESSES
+from dnscache.records import DnsDropped, DnsMinute, DnsPin
+
+__all__ = ["DnsDropped", "DnsEntry", "DnsFlush", "DnsMinute", "DnsPin", "DnsPreResolver"]
 
 
 class DnsEntry(models.Model):
@@ -112,3 +115,24 @@ class DnsFlush(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_scope_display()} {self.value}".strip()
+
+
+class DnsPreResolver(models.Model):
+    """A process that resolves ahead, one a machine, as of its last beat. Written by `dnscache.ahead.beat` only."""
+
+    machine = models.CharField(primary_key=True, max_length=253)
+    beat_at = models.DateTimeField()
+    slots = models.PositiveIntegerField(help_text="look-ups that may be in flight")
+    main_threads = models.PositiveIntegerField()
+    main_depth = models.PositiveIntegerField(help_text="names in the main lane, those being asked for included")
+    slow_threads = models.PositiveIntegerField()
+    slow_depth = models.PositiveIntegerField()
+    names = models.PositiveIntegerField(help_text="answers in its memory")
+    threads_saved = models.FloatField(help_text="the sum of their weights")
+    counts = models.JSONField(help_text="what became of names since it started")
+
+    class Meta:
+        verbose_name = "DNS pre-resolver"
+
+    def __str__(self) -> str:
+        return self.machine

@@ -10,8 +10,11 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from dnscache import resolver
-from dnscache.models import DnsEntry, DnsFlush
+from dnscache.errors import BadName
+from dnscache.models import DnsEntry, DnsFlush, DnsPin
+from dnscache.names import read_host
 from dnscache.regions.entry import Region
+from dnscache.regions.levels import levels_of
 
 #: a flush is kept longer than any process goes without looking for one
 FLUSHES_KEPT = timedelta(days=2)
@@ -25,6 +28,20 @@ def flush(names: Collection[str]) -> int:
     deleted = _flush([DnsFlush(scope=DnsFlush.Scope.NAME, value=name) for name in names], DnsEntry.objects.filter(name__in=names))
     resolver.forget(names)
     return deleted
+
+
+def act_on(text: str, verb: str) -> str:
+    """Do to a name what operators may: retry, pin or unpin; return the name. Raises DnsCacheError for what is no name."""
+    host = read_host(text)
+    if host.is_literal:
+        raise BadName(f"{host.text} is an address: nobody asks for it")
+    if verb == "retry":
+        flush([host.text])
+    elif verb == "pin":
+        DnsPin.objects.get_or_create(name=host.text)
+    else:
+        DnsPin.objects.filter(name=host.text).delete()
+    return host.text
 
 
 def flush_domain(registrable: str) -> int:
@@ -41,6 +58,17 @@ def flush_reverse_region() -> int:
 def flush_all() -> int:
     """Forget everything."""
     return _flush_here_too(DnsFlush(scope=DnsFlush.Scope.ALL), DnsEntry.objects.all())
+
+
+def flush_scope(scope: str, value: str = "") -> int:
+    """Forget a `domain` with all below it, the whole `reverse` region, or `all`. Raises BadName for what is none of these."""
+    if scope == DnsFlush.Scope.ALL:
+        return flush_all()
+    if scope == DnsFlush.Scope.REVERSE:
+        return flush_reverse_region()
+    if scope == DnsFlush.Scope.DOMAIN:
+        return flush_domain(levels_of(read_host(value).text).first)
+    raise BadName(f"{scope[:20]!r} is none of all, reverse and domain")
 
 
 def _flush_here_too(order: DnsFlush, entries: QuerySet[DnsEntry]) -> int:

@@ -46,7 +46,7 @@ def read(names: Collection[str]) -> dict[str, Answer]:
     """Return what is known of the names, fresh or not, by one query."""
     if not names:
         return {}
-    return {entry.name: _answer(entry) for entry in DnsEntry.objects.filter(name__in=names)}
+    return {entry.name: answer_of(entry) for entry in DnsEntry.objects.filter(name__in=names)}
 
 
 def load(*, most: int, now: float) -> Iterator[tuple[str, str]]:
@@ -102,7 +102,8 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def _answer(entry: DnsEntry) -> Answer:
+def answer_of(entry: DnsEntry) -> Answer:
+    """Return the row as the answer that was written."""
     reply = Reply(
         Status(entry.status),
         tuple(entry.addresses),

@@ -71,6 +71,15 @@ ROUTES: dict[str, dict[str, Role]] = {
     "bank/": {"GET": VIEWER},
     "bank/what-if/": {"GET": VIEWER, "POST": VIEWER},
     "bank/<int:pool>/": {"GET": VIEWER},
+    "dns/": {"GET": VIEWER},
+    "dns/tree/": {"GET": VIEWER},
+    "dns/hard/": {"GET": VIEWER},
+    "dns/evictions/": {"GET": VIEWER},
+    "dns/why/": {"GET": VIEWER},
+    "dns/replay/": {"GET": VIEWER},
+    "dns/flush/": {"POST": ADMINISTRATOR},
+    "dns/^(?P<deed>retry|pin|unpin)/$": {"POST": OPERATOR},
+    "dns/^export\\.(?P<kind>csv|json|txt)$": {"GET": VIEWER},
     "trials/": {"GET": VIEWER, "POST": OPERATOR},
     "trials/<int:pk>/": {"GET": VIEWER},
     "bank/<int:pool>/history/": {"GET": VIEWER},
@@ -114,6 +123,12 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/pools/<pool_id>/what-if": {"POST": VIEWER},
     "api/banker/check": {"POST": VIEWER},
     "api/dns": {"GET": VIEWER},
+    "api/dns/stats": {"GET": VIEWER},
+    "api/dns/hard": {"GET": VIEWER},
+    "api/dns/tree/<name>": {"GET": VIEWER},
+    "api/dns/evictions": {"GET": VIEWER},
+    "api/dns/flush": {"POST": ADMINISTRATOR},
+    "api/dns/<name>/<deed>": {"POST": OPERATOR},
     "api/dns/<name>": {"GET": VIEWER, "DELETE": ADMINISTRATOR},
     "api/trials": {"GET": VIEWER, "POST": OPERATOR},
     "api/trials/<trial_id>": {"GET": VIEWER},
@@ -134,6 +149,7 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/crawls/<crawl_id>/scope-test": {"urls": ["http://127.0.0.1:8900/"]},
     "POST api/crawls/<crawl_id>/robots-exceptions": {"host": "a.test", "reason": "agreed", "hours": 1},
     "POST api/blacklist": {"kind": "host", "text": "a.test", "reason": "asked for"},
+    "POST api/dns/flush": {"scope": "all"},
     "POST trials/": {"policy": "both", "requests": 10, "bound_seconds": 1, "seed": 1},
     "POST api/banker/check": {"available": [1], "maximum": [[1]], "allocation": [[0]]},
 }
@@ -197,7 +213,7 @@ def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
     pool, trial, process = Pool.objects.get(), Trial.objects.get(), Process.objects.get()
     values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
-    values |= {"verb": "pause", "name": "nobody.example", "kind": "csv", "key": "1", "number": "1"}
+    values |= {"verb": "pause", "deed": "pin", "name": "nobody.example", "kind": "csv", "key": "1", "number": "1"}
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])

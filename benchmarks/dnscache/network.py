@@ -148,7 +148,7 @@ def ours(zone: str, server: Server, *, ahead: bool, gate: bool) -> list[Fetched]
     pre = PreResolver(
         resolver, candidates=lambda until: dues.items(), deliver=ready.put, slots=lambda: 64, per_second=1000.0, ramp_seconds=0.0
     )
-    thread = threading.Thread(target=pre.run, args=[stop])
+    thread = threading.Thread(target=resolve_ahead, args=[pre, stop])
     if ahead:
         thread.start()
     pages = settled_pages(ready) if gate else iter(hosts * PAGES)
@@ -158,6 +158,13 @@ def ours(zone: str, server: Server, *, ahead: bool, gate: bool) -> list[Fetched]
         thread.join()
     writer.close()
     return done
+
+
+def resolve_ahead(pre: PreResolver, stop: threading.Event) -> None:
+    while not stop.is_set():
+        pre.turn(wait=0.2)
+    pre.close()
+    connection.close()
 
 
 def settled_pages(ready: SimpleQueue[dict[str, Resolution]]) -> Iterator[str]:

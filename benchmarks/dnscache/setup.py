@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
+import dns.message
+import dns.rdatatype
 from django.db import connection
 
 from dnscache.lookup import Server
+from tests.dns_scenarios import SCENARIOS, add
 from tests.nameserver import serve_names
 
 #: three names under each registered one, with the mix of TTLs and durations of real answers
@@ -46,7 +50,14 @@ def name_server() -> Iterator[Server]:
         process.join()
 
 
+def _of_the_web(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+    """`web-N`: loopback, after N milliseconds."""
+    time.sleep(int(argument) / 1000)
+    add(response, name, rdtype, ["127.0.0.1"])
+
+
 def _serve(pipe: Connection) -> None:
+    SCENARIOS["web"] = _of_the_web
     with serve_names() as server:
         pipe.send(server.address)
         pipe.recv()

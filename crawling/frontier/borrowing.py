@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import connection
 
-ADD_HOSTS = "INSERT INTO crawling_host (name) SELECT unnest(%s::text[]) ON CONFLICT (name) DO NOTHING"
+from crawling.frontier.hosts import add_hosts
 
 #: A host that is being leased at this moment is passed over, never waited for. Until it is returned nobody's turn comes,
 #: and should we die, it comes by itself when the time is over.
@@ -42,7 +42,7 @@ class Borrowed:
 def borrow_hosts(names: Collection[str], *, soon_seconds: float, seconds: float) -> dict[str, Borrowed]:
     """Keep everybody else from these hosts for so long; those that are leased, or not free soon, are left out."""
     with connection.cursor() as cursor:
-        cursor.execute(ADD_HOSTS, [sorted(names)])
+        add_hosts(cursor, sorted(names))
         cursor.execute(BORROW, {"names": list(names), "soon": soon_seconds, "seconds": seconds})
         return {row[0]: Borrowed(*row) for row in cursor.fetchall()}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from crawling.frontier.hosts import spent
+from crawling.frontier.host_limits import spent
 from crawling.frontier.limits import soft_limit_reached
 from crawling.frontier.sowing import Candidate, unseen
 from crawling.frontier.verdicts import Refusal

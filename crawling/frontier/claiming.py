@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from crawling.frontier.hosts import within_host_budget
+from crawling.frontier.freeing import FREE_AT
+from crawling.frontier.host_limits import within_host_budget
 from crawling.frontier.limits import pages_left
 from crawling.frontier.locking import locked_run
+from crawling.frontier.names import PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift
 from crawling.rules.budgets import NOTHING_SPENT, Spent
 
-#: a host is free at `due_at`, or, where its shift was lost, a whole delay after the lease: the shift may have fetched until then
-FREE_AT = "CASE WHEN h.shift_id IS NULL THEN h.due_at ELSE h.lease_until + make_interval(secs => h.delay_seconds) END"
 #: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
@@ -27,6 +27,7 @@ WITH due AS (
     WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
       AND q.due_at <= statement_timestamp() + make_interval(secs => %(soon)s)
       AND {UNLEASED} AND {FREE_AT} <= clock_timestamp() + make_interval(secs => %(soon)s)
+      AND {PASSES_GATE}
     ORDER BY q.due_at, q.id LIMIT %(limit)s
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
@@ -36,7 +37,7 @@ SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs =
 FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
     h.counted_at, h.requests_in_minute, h.requests_in_day
-"""  # noqa: S608  # FREE_AT and UNLEASED are the constants above
+"""  # noqa: S608  # constants
 
 #: a suspect is claimed alone: should its shift be lost again, no other suspect shares the blame
 CLAIM_URLS = """
@@ -144,7 +145,8 @@ def lease_hosts(
 ) -> list[LeasedHost]:
     """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, those first whose last turn is longest ago.
 
-    Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`.
+    Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`, and
+    those that the gate holds back.
     """
     values: dict[str, Any] = {
         "run": shift.process.run_id,
@@ -155,6 +157,7 @@ def lease_hosts(
         "lease": lease_seconds,
         "delay": delay_seconds,
         "avoid": list(avoid),
+        "gate": gate_is_wanted(),
     }
     with connection.cursor() as cursor:
         cursor.execute(LEASE_HOSTS, values)

@@ -6,16 +6,17 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.freeing import FREE_AT
+from crawling.frontier.names import HELD_UNTIL, gate_is_wanted
 from crawling.models import HostQueue, RunProcess, Url
 from crawling.models.jobs import WORKING_STATES
 from crawling.rules.addresses import Address, read_address
 
 UNTIL_DUE = f"""
-SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT})) - clock_timestamp())::float8
+SELECT extract(epoch FROM min(greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})) - clock_timestamp())::float8
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-WHERE q.run_id = %s AND (q.process_number = %s OR %s) AND q.queued > 0
-"""  # noqa: S608  # FREE_AT is a constant
+WHERE q.run_id = %(run)s AND (q.process_number = %(number)s OR %(any)s) AND q.queued > 0
+"""  # noqa: S608  # constants
 
 
 def seconds_until_due(process: RunProcess) -> float | None:
@@ -24,7 +25,7 @@ def seconds_until_due(process: RunProcess) -> float | None:
     For a process whose hosts others have taken over, one of the run's: its share comes back with its next shift.
     """
     with connection.cursor() as cursor:
-        cursor.execute(UNTIL_DUE, [process.run_id, process.number, not process.serving])
+        cursor.execute(UNTIL_DUE, {"run": process.run_id, "number": process.number, "any": not process.serving, "gate": gate_is_wanted()})
         row = cursor.fetchone()
     return None if row is None or row[0] is None else float(row[0])
 

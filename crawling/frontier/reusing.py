@@ -10,10 +10,10 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
-from crawling.fetching import shows_itself
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.models import Page, Run
 from crawling.rules.addresses import fingerprint
+from crawling.rules.sections.fetching import shows_itself
 
 #: run by run, so that each look is one step down the index that knows a run's fingerprints
 FIND = """
@@ -34,11 +34,11 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
 
     A crawl that shows who it is, by cookies, a login or headers of its own, is shown pages of its own: it takes and gives none.
     """
-    if not claimed or shows_itself(run.crawl):
+    if not claimed or shows_itself(run.crawl.fetching):
         return {}
     lately = Q(finished_at=None) | Q(finished_at__gt=timezone.now() - timedelta(seconds=seconds))
     others = Run.objects.filter(lately, started_at__isnull=False).exclude(crawl=run.crawl_id).select_related("crawl")
-    runs = [other.pk for other in others if not shows_itself(other.crawl)]
+    runs = [other.pk for other in others if not shows_itself(other.crawl.fetching)]
     if not runs:
         return {}
     wanted: dict[str, Any] = {

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.counting import count_seeds
+from crawling.frontier.hosts import add_hosts
 from crawling.frontier.meeting import Meeting, meet
 from crawling.frontier.weighing import ranking_of
 from crawling.models import Run, UrlState
@@ -18,8 +19,6 @@ from crawling.rules.addresses import Address, fingerprint, signed
 from crawling.rules.placing import place
 from crawling.rules.ranking import Order, Ranking
 from crawling.rules.traps import Pattern
-
-ADD_HOSTS = "INSERT INTO crawling_host (name) SELECT unnest(%s::text[]) ON CONFLICT (name) DO NOTHING"
 
 ADD_QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number)
@@ -132,7 +131,7 @@ def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequen
     found: dict[str, int] = dict(cursor.fetchall())
     missing = sorted(names - found.keys())
     if missing:
-        cursor.execute(ADD_HOSTS, [missing])
+        add_hosts(cursor, missing)
         cursor.execute(ADD_QUEUES, {"run": run_id, "names": missing, "numbers": [place(name, numbers) for name in missing]})
         cursor.execute(FIND_QUEUES, [run_id, missing])
         found.update(cursor.fetchall())

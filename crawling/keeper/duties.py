@@ -12,8 +12,9 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from allocation.models import Process, ProcessState
 from allocation.services import set_capacity
-from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.hotspots import forget_cold
+from crawling.frontier.names import HELD_UNTIL, gate_is_wanted
 from crawling.frontier.reranking import rank_some
 from crawling.keeper.messages import live_workers
 from crawling.models import Reranking, Run, RunProcess, RunState, Shift
@@ -34,15 +35,15 @@ WHERE r.state IN ('queued', 'running') AND b.state = 'active' AND b.lease_until 
   AND NOT EXISTS (SELECT FROM allocation_request w WHERE w.process_id = b.id AND w.state = 'waiting')
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
               WHERE q.run_id = r.id AND (q.process_number = p.number OR NOT p.serving) AND q.queued > 0
-                AND greatest(q.due_at, {FREE_AT}) <= clock_timestamp() + make_interval(secs => %s))
+                AND greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) <= clock_timestamp() + make_interval(secs => %(soon)s))
 ORDER BY p.id
-"""  # noqa: S608  # FREE_AT is a constant
+"""  # noqa: S608  # constants
 
 
 def start_what_is_due() -> None:
     """Ask the bank for the shifts that are due and not asked for."""
     with connection.cursor() as cursor:
-        cursor.execute(DUE, [SOON_SECONDS])
+        cursor.execute(DUE, {"soon": SOON_SECONDS, "gate": gate_is_wanted()})
         due = [row[0] for row in cursor.fetchall()]
     for process in RunProcess.objects.select_related("run__crawl").filter(pk__in=due):
         ask_for_shift(process)

@@ -16,11 +16,14 @@ from rq.worker_registration import clean_worker_registry
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.ahead.slots import NAMES_REF
 from crawling.experiment.attempt import TRIAL_REF
 from crawling.services.losses import shift_was_reaped
 from crawling.services.shifts import LONGEST_SLICES
 
 RUN_SHIFT = "crawling.jobs.run_shift"
+#: what processes are known by that are no run's: those of trials and pre-resolvers
+NO_SHIFTS = (TRIAL_REF, NAMES_REF)
 QUEUE = "shifts"
 #: a start that nobody took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
@@ -48,8 +51,8 @@ def _deliver(message: OutboxMessage) -> None:
     if message.kind == OutboxKind.PUMP:
         pump_pool(pool=message.pool)
         return
-    if message.run_ref.startswith(TRIAL_REF):
-        return  # the thread of the trial that asked has it already; no worker is to take its place
+    if message.run_ref.startswith(NO_SHIFTS):
+        return  # whoever asked looks for himself; no worker is to take his place
     assert message.process is not None
     assert message.epoch is not None
     if message.kind == OutboxKind.START:
@@ -85,6 +88,8 @@ def resend() -> None:
         process__worker="",
         process__lease_until__isnull=False,
         granted_at__lt=timezone.now() - RESEND_AFTER,
-    ).exclude(process__run_ref__startswith=TRIAL_REF)
+    )
+    for reference in NO_SHIFTS:
+        forgotten = forgotten.exclude(process__run_ref__startswith=reference)
     for process, epoch in forgotten.values_list("process", "epoch").distinct():
         enqueue_shift(process, epoch, leave=[JobStatus.QUEUED])  # whoever had started it would have taken it up by now

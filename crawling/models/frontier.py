@@ -17,6 +17,9 @@ class Host(models.Model):
     """
 
     name = models.CharField(max_length=260, unique=True, db_collation="C")
+    dns_name = models.CharField(
+        max_length=253, blank=True, db_default="", db_collation="C", help_text="what DNS is asked for; empty: nobody need be asked"
+    )
     due_at = models.DateTimeField(db_default=TransactionNow())
     delay_seconds = models.FloatField(db_default=0, help_text="the delay that the last shift kept")
     backoffs = models.IntegerField(db_default=0, help_text="answers in a row by which it said that it has too much to do")

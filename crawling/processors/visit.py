@@ -20,7 +20,7 @@ from dnscache.resolver import Resolution
 
 @dataclass(eq=False)
 class Visit:
-    """One leased host: what toes need to fetch from it. It has a resolution before it reaches the workbench.
+    """One leased host: what toes need to fetch from it. It has a resolution whenever it is on the workbench.
 
     configured_delay is written by the shift alone, which follows the crawl's order, and asked_delay (robots.txt's) by the toe
     that has the visit: neither can undo what the other wrote.
@@ -48,6 +48,11 @@ class Visit:
     spent: Spent = NOTHING_SPENT
     is_counted: bool = True
     host_free_at: float = 0.0
+    resolved_until: float = 0.0
+
+    def resolve(self, resolution: Resolution) -> None:
+        """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until the URLs in hand are fetched."""
+        self.resolution, self.resolved_until = resolution, time.monotonic() + resolution.ttl
 
     @property
     def delay(self) -> float:

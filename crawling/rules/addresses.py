@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ada_url import URL
 from xxhash import xxh3_64_intdigest
+
+from dnscache.errors import DnsCacheError
+from dnscache.names import read_host
 
 #: schemes that the crawler has a fetcher for
 SCHEMES = frozenset({"http", "https", "ftp", "file"})
@@ -87,6 +91,16 @@ def read_address(text: str, base: str | None = None) -> Address:
 def may_lead(scheme: str, to: str) -> bool:
     """Whether a document of one scheme may lead to one of another: what strangers write never reaches this machine's files."""
     return to != "file" or scheme == "file"
+
+
+def dns_name(host_key: str) -> str:
+    """Return the name that DNS must be asked for before anybody can fetch from the host; empty: nobody need or may be asked."""
+    hostname = host_key if host_key.endswith("]") else re.sub(r":[0-9]+$", "", host_key)
+    try:
+        host = read_host(hostname)
+    except DnsCacheError:
+        return ""
+    return "" if host.is_literal else host.text
 
 
 def fingerprint(url: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.frontier.claiming import FREE_AT
+from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.locking import locked_run
 from crawling.frontier.placing import place_anew, serving_numbers
 from crawling.logbook import write

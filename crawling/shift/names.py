@@ -1,76 +1,143 @@
-"""Resolves the names of freshly leased hosts beside the toes, so that no toe waits for a name server."""
+"""Resolves beside the toes the names of leased hosts that nobody has resolved ahead, so that no toe waits for a name server."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from django.db import InterfaceError, OperationalError, connections
 
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
+from dnscache.ahead.preresolver import PreResolver
+from dnscache.ahead.requests import RequestQueue
 from dnscache.answers import Status
-from dnscache.resolver import Resolution, Source, resolve_many
+from dnscache.behind import WriteBehind
+from dnscache.resolution import Resolution
+from dnscache.resolver import Resolver, Source
+from dnscache.tally import Tally
 
 logger = logging.getLogger(__name__)
 
-DEADLINE_SECONDS = 5.0
+#: a visit, and since when it waits
+Request = tuple[Visit, float]
+
+WAIT_SECONDS = 0.02
+#: what is learnt is written so much later: a statement for each answer would cost more than the answers
+WRITE_SECONDS = 0.25
+#: names handed to the look-ups for each that may be in flight: silent ones that wait there must not hold up the others
+HANDED_A_SLOT = 8
 #: files have no host to be asked for
 OF_FILES = Resolution("", Status.OK, (), 0, 0, Source.LITERAL, 0)
 
 
 class NameThread:
-    """Takes visits without an address and passes them on with one, in groups; look-ups in flight stay within dns_slots."""
+    """Takes visits without an address and passes each on with one; look-ups in flight stay within dns_slots.
 
-    def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
-        self._deliver = deliver
-        self._slots = dns_slots
-        self._asked: SimpleQueue[Visit | None] = SimpleQueue()
+    Visits queue as the patent's requests do (SEEDS D11, D12): one whose name is at hand may go before others, the first of the
+    rest is looked up. A silent name ends in the slow lane, and holds up nobody.
+    """
+
+    def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int], tally: Tally) -> None:
+        self._deliver, self._slots, self._tally = deliver, dns_slots, tally
+        self._asked: SimpleQueue[tuple[Visit, float] | None] = SimpleQueue()
+        self._closing = threading.Event()
+        self._writer = WriteBehind(every_seconds=WRITE_SECONDS)
+        self._resolver = Resolver(writer=self._writer)
+        self._requests: RequestQueue[Request] = RequestQueue()
+        self._unread: set[str] = set()  # names that PostgreSQL may know
+        self._handed: dict[str, list[Request]] = {}
+        self._since: dict[str, float] = {}
+        self._pre = PreResolver(
+            self._resolver, candidates=lambda until: self._since.items(), deliver=self._answered, slots=dns_slots, ramp_seconds=0.0
+        )
         self._thread = threading.Thread(target=self._work, name="names", daemon=True)
         self._thread.start()
 
     def ask(self, visit: Visit) -> None:
-        self._asked.put(visit)
+        self._asked.put((visit, time.monotonic()))
 
     def close(self) -> None:
-        """End the thread after the group in hand; visits still waiting are dropped, their shift gives them back."""
+        """Keep what was learnt and end the thread soon; visits still waiting are dropped, their shift gives them back."""
+        self._closing.set()
         self._asked.put(None)
+        self._writer.flush()
 
-    def _work(self) -> None:
-        try:
-            while group := self._group():
-                hosts = {visit: read_address(visit.urls[0].url).hostname for visit in group}
-                found = self._resolve({host for host in hosts.values() if host})
-                for visit, host in hosts.items():
-                    visit.resolution = found[host] if host else OF_FILES
-                    self._deliver(visit)
-        finally:
-            connections.close_all()
-
-    def _resolve(self, names: set[str]) -> Mapping[str, Resolution]:
-        try:
-            return resolve_many(names, parallel=self._slots(), deadline=DEADLINE_SECONDS)
-        except (OperationalError, InterfaceError) as error:  # PostgreSQL restarts, say: as if no name server had answered
-            logger.warning("names not resolved", extra={"error": str(error)})
-            connections.close_all()
-            return {
-                name: Resolution(name, Status.TIMEOUT, (), 0, 0, Source.LOOKUP, 0, "the cache of names was out of reach") for name in names
-            }
+    @property
+    def waiting(self) -> int:
+        """How many visits wait for an address."""
+        return self._asked.qsize() + len(self._requests) + sum(map(len, list(self._handed.values())))
 
     @property
     def is_alive(self) -> bool:
         return self._thread.is_alive()
 
-    def _group(self) -> list[Visit]:
-        """Everything that waits, at least one; empty when closed."""
-        group: list[Visit] = []
-        visit = self._asked.get()
-        while visit is not None:
-            group.append(visit)
-            try:
-                visit = self._asked.get_nowait()
-            except Empty:
-                return group
-        return []
+    def _work(self) -> None:
+        self._writer.start()
+        try:
+            while not self._closing.is_set():
+                self._take_requests()
+                try:
+                    self._serve()
+                except (OperationalError, InterfaceError) as error:  # PostgreSQL restarts, say: whoever waits goes on waiting
+                    logger.warning("names wait for PostgreSQL", extra={"error": str(error)})
+                    connections.close_all()
+                    self._closing.wait(10 * WAIT_SECONDS)
+        finally:
+            self._pre.close()
+            self._writer.close()
+            connections.close_all()
+
+    def _take_requests(self) -> None:
+        """Queue everything that has come in; wait for it if there is nothing else to do."""
+        try:
+            request = self._asked.get(block=not self._handed and not self._requests)
+            while request is not None:
+                host = host_of(request[0])
+                self._requests.submit(request, host, self._resolver.clock())
+                self._unread.add(host)
+                request = self._asked.get_nowait()
+        except Empty:
+            pass
+
+    def _serve(self) -> None:
+        now = self._resolver.clock()
+        self._resolver.recall(self._unread, now)
+        self._unread.clear()
+        while len(self._handed) < HANDED_A_SLOT * self._slots() and (taken := self._requests.next_for(self._is_at_hand, now)):
+            request = taken[0]
+            host = host_of(request[0])
+            if self._is_at_hand(host):
+                self._pass_on(request, self._resolver.resolve(host))
+            else:
+                self._handed.setdefault(host, []).append(request)
+                self._since.setdefault(host, now)
+        if self._handed:
+            self._pre.turn(wait=WAIT_SECONDS)
+            self._tally.note_look_ups(self._pre.counts)
+
+    def _is_at_hand(self, host: str) -> bool:
+        now = self._resolver.clock()
+        entry = self._resolver.memory.find(host, now)
+        return entry is not None and entry.may_be_served(now)
+
+    def _answered(self, found: dict[str, Resolution]) -> None:
+        for host, resolution in found.items():
+            self._since.pop(host, None)
+            for request in self._handed.pop(host, []):
+                self._pass_on(request, resolution)
+
+    def _pass_on(self, request: Request, resolution: Resolution) -> None:
+        visit, asked_at = request
+        visit.resolve(resolution)
+        self._tally.note(resolution, time.monotonic() - asked_at)
+        if not self._closing.is_set():
+            self._deliver(visit)
+
+
+def host_of(visit: Visit) -> str:
+    """The name of the host that a visit is to."""
+    return read_address(visit.urls[0].url).hostname

@@ -23,10 +23,12 @@ from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import read_address
+from crawling.rules.addresses import LOCAL_FILES, dns_name, read_address
 from crawling.rules.robots import read_robots
-from crawling.shift.names import NameThread
+from crawling.shift.names import OF_FILES, NameThread
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
+from dnscache.gate import settled
+from dnscache.tally import Tally
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0
@@ -45,7 +47,8 @@ class HostTurns:
     def __init__(self, shift: Shift, kit: Kit, bench: Workbench, *, dns_slots: Callable[[], int]) -> None:
         self._shift, self._kit, self._bench = shift, kit, bench
         self._crawl = shift.process.run.crawl
-        self._names = NameThread(bench.put, dns_slots)
+        self._tally = Tally()
+        self._names = NameThread(bench.put, dns_slots, self._tally)
         self._visits: dict[int, Visit] = {}
         self._drained: list[Visit] = []
         self._yielded: dict[int, float] = {}
@@ -63,6 +66,14 @@ class HostTurns:
             self._kit.refusals.forget()
         for visit in self._visits.values():
             visit.configured_delay = delay_seconds
+
+    def names_waiting(self) -> int:
+        """How many hosts wait for their names here."""
+        return self._names.waiting
+
+    def tell(self) -> None:
+        """Write down how names were come by."""
+        self._tally.tell()
 
     def notice_drained(self) -> None:
         """Take drained visits off the workbench. Asked before outcomes are collected, so that none of theirs is missed."""
@@ -84,10 +95,9 @@ class HostTurns:
             self._visits[queue].urls.extend(urls)
         leaving = [visit for visit in drained if not visit.urls or _rests(visit)]
         self._give_back_urls([visit for visit in leaving if visit.urls])
+        # In this order: once a visit is on the workbench, a toe may empty it before we look again.
         self._let_go(leaving)
-        for visit in drained:
-            if visit.host.queue_id in self._visits:
-                self._bench.put(visit)
+        self._bring_to_the_bench([visit for visit in drained if visit.host.queue_id in self._visits])
 
     def _give_back_urls(self, visits: list[Visit]) -> None:
         """Put the URLs of hosts that rest for long back into their queues, untried."""
@@ -179,8 +189,24 @@ class HostTurns:
         self._set_known_cookies(opened)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit
-            self._names.ask(visit)
+        self._bring_to_the_bench(opened)
         return bool(opened)
+
+    def _bring_to_the_bench(self, visits: list[Visit]) -> None:
+        """Answers are read for all at once; a name that is not settled is asked for beside, and its host comes later."""
+        now = time.monotonic()
+        outdated = {visit: dns_name(visit.host.name) for visit in visits if visit.resolution is None or visit.resolved_until <= now}
+        found = settled({name for name in outdated.values() if name})
+        for visit in visits:
+            if visit.host.name == LOCAL_FILES:
+                visit.resolve(OF_FILES)
+            elif visit in outdated:
+                if not (resolution := found.get(outdated[visit])):
+                    self._names.ask(visit)
+                    continue
+                visit.resolve(resolution)
+                self._tally.note(resolution, 0.0)
+            self._bench.put(visit)
 
     def _set_known_robots(self, visits: list[Visit]) -> None:
         origins = {visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls} for visit in visits}
@@ -221,6 +247,7 @@ class HostTurns:
     def close(self, *, still_fetching: bool) -> None:
         """Let every host go; where a toe may still be fetching, a whole delay after now."""
         self._names.close()
+        self._tally.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)
 
 

@@ -179,6 +179,7 @@ class ShiftWork:
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
         self._numbers = serving_numbers(run.pk)
+        self._hosts.tell()
         self._hosts.obey(run)
         self._show_toes()
         self._kit.ascends = run.crawl.ordering.get("path_ascending", False)
@@ -204,7 +205,7 @@ class ShiftWork:
             self._end_if_nothing_is_due()
         else:
             self._buyer.look()
-            self._buyer.grow(self._bench.overdue(), self._memory_stage.units_for)
+            self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory_stage.units_for)
         self._fit_toes(run)
 
     def _fit_toes(self, run: Run) -> None:

@@ -18,6 +18,7 @@ from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.openapi import DescribedAPI
 from dnscache.api import dns
+from dnscache.reports import reports
 
 DESCRIPTION = """Everything that the dashboard does, for programs.
 
@@ -45,6 +46,7 @@ api.add_router("/page-cache", cache, tags=["findings"])
 api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])
+api.add_router("/dns", reports, tags=["DNS cache"])
 api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/trials", trials, tags=["trials"])
 add_error_handlers(api)

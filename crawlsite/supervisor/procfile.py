@@ -36,7 +36,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
 
 
 def read_procfile(path: Path, environment: Environment, values: Mapping[str, str]) -> Processes:
-    """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, everything else once.
+    """Return the processes to run: `worker` WORKERS times, `demo` only with DEMO, `names` unless DNS_AHEAD is off, everything else once.
 
     Raises StartError if a line uses a variable that `values` lacks.
     """
@@ -46,7 +46,7 @@ def read_procfile(path: Path, environment: Environment, values: Mapping[str, str
     except KeyError as error:
         raise StartError(f"{path}: there is no setting {error}") from error
     release = [shlex.split(command) for command in commands.pop(RELEASE, "").split("&&") if command.strip()]
-    counts = {"worker": environment.workers, "demo": int(environment.demo)}
+    counts = {"worker": environment.workers, "demo": int(environment.demo), "names": int(environment.dns_ahead != "off")}
     return Processes(
         release=release,
         commands={

@@ -47,6 +47,11 @@ class Lane:
         return self._size
 
     @property
+    def busy(self) -> int:
+        """How many jobs are under way."""
+        return self._busy
+
+    @property
     def depth(self) -> int:
         """How many jobs wait or are under way."""
         return len(self._jobs) + self._busy

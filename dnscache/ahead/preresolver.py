@@ -6,15 +6,12 @@ to name servers. A name that is not answered within a second goes on in the slow
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
-
-from django.db import InterfaceError, OperationalError, connection
 
 from dnscache.ahead.agenda import Agenda
 from dnscache.ahead.lanes import Job, Lane
@@ -25,11 +22,8 @@ from dnscache.regions.entry import Entry
 from dnscache.resolution import Resolution, Source, resolution
 from dnscache.resolver import Resolver
 
-logger = logging.getLogger(__name__)
-
 #: how long the tries of each lane wait; a name cut in the main lane goes on in the slow one
 MAIN_TRIES, SLOW_TRIES = (1.0,), (2.0, 5.0)
-TICK_SECONDS = 0.2
 LOOKUPS_PER_SECOND, RAMP_SECONDS = 200.0, 10.0
 #: how long a lane's threads may take to end; one that waits for a silent server is left behind, it touches nothing but a socket
 CLOSING_SECONDS = 1.0
@@ -52,7 +46,7 @@ class Lanes:
 
 
 class PreResolver:
-    """Call `run` in a thread of your own until `stop` is set. `slots` says how many look-ups may be in flight: at least two."""
+    """Call `turn` again and again in a thread of your own, then `close`. `slots` says how many look-ups may be in flight."""
 
     def __init__(
         self,
@@ -77,20 +71,6 @@ class PreResolver:
         self._crowds = Crowds(now)
         self._stopped = Event()
         self.counts: Counter[str] = Counter()
-
-    def run(self, stop: Event) -> None:
-        """Work until told to stop. What is in flight then is given up."""
-        try:
-            while not stop.is_set():
-                try:
-                    self.turn(wait=TICK_SECONDS)
-                except (OperationalError, InterfaceError) as error:  # PostgreSQL restarts, say
-                    logger.warning("pre-resolution waits for PostgreSQL", extra={"error": str(error)})
-                    connection.close()
-                    stop.wait(TICK_SECONDS)
-        finally:
-            self.close()
-            connection.close()
 
     def turn(self, *, wait: float) -> None:
         """Read who is due, start look-ups, and deliver what is known and what comes back; if nothing does, wait so long."""
@@ -139,10 +119,13 @@ class PreResolver:
 
     def _resize(self) -> None:
         now, slots = time.monotonic(), self._slots()
-        slow = max(1, slots // 2)
+        slow = min(slots // 2, self._slow.depth, MOST_THREADS)
+        if slots == 1:  # the lanes take turns
+            slow = int(self._slow.depth > 0 and self._main.depth == 0)
+        main = slots - max(slow, self._slow.busy)
         pace = {"per_second": self._pace.per_second(now), "seconds": self._pace.seconds(now)}
-        self._main.resize(threads_for(names=len(self._queued), most=max(1, slots - slow), **pace))
-        self._slow.resize(min(MOST_THREADS, slow))
+        self._main.resize(threads_for(names=len(self._queued), most=main, **pace) if main > 0 else 0)
+        self._slow.resize(min(slow, slots - self._main.busy))  # those at work in the other lane finish first
 
     def _look_up(self, job: Job, tries: tuple[float, ...]) -> None:
         """In a lane's thread: ask, no faster than the bucket allows."""

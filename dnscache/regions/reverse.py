@@ -18,6 +18,13 @@ REASONS = {
 }
 
 
+def reason_of(status: Status, fails: int) -> str:
+    """Say why a name is hard."""
+    if status is Status.OK and fails:
+        return "was good; asking again failed"
+    return REASONS[status]
+
+
 @dataclass(slots=True)
 class Conflict:
     """A row of the conflict area: the answer with its weight, as it was when the area was last sorted."""
@@ -28,9 +35,7 @@ class Conflict:
     @property
     def reason(self) -> str:
         """Why the name is hard."""
-        if self.entry.status is Status.OK and self.entry.fails:
-            return "was good; asking again failed"
-        return REASONS[self.entry.status]
+        return reason_of(self.entry.status, self.entry.fails)
 
 
 class ReverseRegion:

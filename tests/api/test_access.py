@@ -30,6 +30,7 @@ SPECIAL = {
     ("delete", "/api/blacklist/{number}"): "crawling.delete_blacklistentry",
     ("post", "/api/trials"): "crawling.add_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
+    ("post", "/api/dns/flush"): "dnscache.delete_dnsentry",
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
 }
 APPS = {
@@ -77,6 +78,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{pool_id}", "1")
         .replace("{name}", "example.org")
         .replace("{trial_id}", "1")
+        .replace("{deed}", "pin")
         .replace("{process_id}", "1")
         .replace("{version}", "1")
         .replace("{key}", "1")
@@ -106,7 +108,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 14
+    assert len(bodies) == 15
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

@@ -13,7 +13,9 @@ from tests.crawlsite.programs import PROJECT
 
 @pytest.fixture
 def environment():
-    return replace(env.read(), host="127.0.0.1", port=8000, public_url="", workers=2, web_threads=8, demo=True, demo_port=8010)
+    return replace(
+        env.read(), host="127.0.0.1", port=8000, public_url="", workers=2, web_threads=8, demo=True, demo_port=8010, dns_ahead="gate"
+    )
 
 
 @pytest.fixture
@@ -26,11 +28,12 @@ def plan(environment):
 
 
 def test_product_consists_of_web_workers_chores_keeper_and_demo(plan):
-    assert list(plan().commands) == ["web", "worker.1", "worker.2", "chores", "keeper", "demo"]
+    assert list(plan().commands) == ["web", "worker.1", "worker.2", "chores", "keeper", "names", "demo"]
 
 
 def test_workers_and_demo_follow_the_settings(plan):
-    assert list(plan(workers=1, demo=False).commands) == ["web", "worker", "chores", "keeper"]
+    assert list(plan(workers=1, demo=False).commands) == ["web", "worker", "chores", "keeper", "names"]
+    assert "names" not in plan(dns_ahead="off").commands
 
 
 def test_web_server_listens_where_the_settings_say(plan):

@@ -32,4 +32,7 @@ def test_a_host_passes_when_its_name_is_settled(reply, age, expires_in, retry_in
     retry_at = None if retry_in is None else now + retry_in
     store.write([Answer("a.test", reply, now - age, now + expires_in, retry_at, fails)])
 
-    assert settled(["a.test", "unknown.test"]) == ({"a.test"} if passes else set())
+    found = settled(["a.test", "unknown.test"])
+
+    assert found.keys() == ({"a.test"} if passes else set())
+    assert not passes or found["a.test"].stale == (fails == 1 and reply is OK)

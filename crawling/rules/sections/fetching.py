@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
@@ -147,3 +147,8 @@ def _canonical(url: str, read: Callable[[str], str]) -> str:
         return read(url)
     except BadUrl as error:
         raise ValueError(str(error)) from error
+
+
+def shows_itself(fetching: Mapping[str, Any]) -> bool:
+    """Whether what a site answers to a crawl that asks so may be meant for it alone."""
+    return any(fetching.get(name) for name in ("headers", "cookies", "credentials", "login_url", "posts"))

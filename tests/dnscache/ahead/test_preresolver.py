@@ -93,7 +93,7 @@ def test_a_host_is_told_once_for_each_time_it_is_due(ahead):
 
 
 def test_the_earliest_due_is_asked_for_first(make_ahead, dns_server):
-    ahead = make_ahead(slots=lambda: 2)  # one thread for each lane
+    ahead = make_ahead(slots=lambda: 1)
     for n in (3, 1, 4, 0, 2):
         ahead.want(f"h{n}.test", within=n)
 
@@ -188,6 +188,16 @@ def test_no_more_look_ups_are_in_flight_than_were_granted(make_ahead, dns_server
     assert dns_server.most_in_flight <= 2 * 4  # two packets a look-up
 
 
+def test_with_one_slot_the_lanes_take_turns_and_all_are_answered(make_ahead, dns_server):
+    ahead = make_ahead(slots=lambda: 1)
+    ahead.want("slow-1300.test", "a.test", "b.test")
+
+    ahead.all_delivered()
+
+    assert {one.status for one in ahead.delivered.values()} == {Status.OK}
+    assert dns_server.most_in_flight <= 2 + 2  # the server goes on with what was cut
+
+
 def test_look_ups_leave_no_faster_than_the_bucket_allows(make_ahead, dns_server):
     ahead = make_ahead(per_second=20.0)
     ahead.want(*[f"h{n}.test" for n in range(50)])
@@ -254,20 +264,13 @@ def test_whoever_needs_a_name_that_only_queues_does_not_wait_for_its_turn(make_a
     assert dns_server.count("h19.test", "A") == 1
 
 
-@pytest.mark.django_db(transaction=True)
-def test_it_runs_until_told_to_stop_and_leaves_nobody_waiting(ahead, dns_server):
-    stop = threading.Event()
-    thread = threading.Thread(target=ahead.pre.run, args=[stop])
+def test_closed_it_leaves_nobody_waiting(ahead, dns_server):
     ahead.want("a.test", "to.test")
-    thread.start()
-    while "a.test" not in ahead.delivered:
-        time.sleep(0.01)
+    ahead.until(lambda: "a.test" in ahead.delivered)
     begun = time.monotonic()
 
-    stop.set()
-    thread.join(10)
+    ahead.pre.close()
 
-    assert not thread.is_alive()
     assert time.monotonic() - begun < 4
     asked = dns_server.count("to.test", "A")
     assert ahead.resolver.resolve("to.test", deadline=0.1).status is Status.TIMEOUT

@@ -1,0 +1,99 @@
+"""What a run asked of DNS, for a replay under other caches; and why a host waits for its name."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from crawling.frontier.names import MOST, gate_is_wanted, names_due
+from crawling.models import HostQueue, Run
+from crawling.models.jobs import WORKING_STATES
+from crawling.rules.addresses import dns_name
+from dnscache.ahead.beat import living
+from dnscache.answers import MOST_TRIES, Status
+from dnscache.gate import settled
+from dnscache.models import DnsEntry
+from dnscache.replay import Figures, Known, replay
+
+MOST_ACCESSES = 50_000
+#: what a name is taken to cost of which the cache knows nothing any more
+UNKNOWN = Known(seconds=0.05, ttl=300)
+
+ACCESSES = """
+SELECT extract(epoch FROM p.fetched_at)::float8, h.dns_name
+FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
+JOIN crawling_hostqueue q ON q.id = u.queue_id JOIN crawling_host h ON h.id = q.host_id
+WHERE p.run_id = %s AND h.dns_name <> '' ORDER BY p.fetched_at LIMIT %s
+"""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A run's accesses under each policy. `forgotten` names are no longer in the cache, and taken to be usual."""
+
+    accesses: int
+    names: int
+    forgotten: int
+    policies: dict[str, Figures]
+
+
+def replayed(run: Run, *, capacity: int) -> Replayed:
+    """Replay the first accesses of a run."""
+    with connection.cursor() as cursor:
+        cursor.execute(ACCESSES, [run.pk, MOST_ACCESSES])
+        trace: list[tuple[float, str]] = list(cursor.fetchall())
+    names = {name for _, name in trace}
+    rows = DnsEntry.objects.filter(name__in=names).values_list("name", "cost_seconds", "ttl", "status")
+    found = {name: Known(cost, ttl, Status(status)) for name, cost, ttl, status in rows}
+    known = {name: found.get(name, UNKNOWN) for name in names}
+    return Replayed(len(trace), len(names), len(names - found.keys()), replay(trace, known, capacity=capacity))
+
+
+@dataclass
+class Wait:
+    """Why a host waits. `sentences` say what holds for its name, the first being the answer."""
+
+    host: str
+    name: str
+    entry: DnsEntry | None
+    sentences: list[str] = field(default_factory=list)
+    queues: list[HostQueue] = field(default_factory=list)
+
+
+def why_waits(host: str) -> Wait:
+    """Say what a host waits for, as far as names go, and which crawls want it."""
+    name = dns_name(host)
+    wait = Wait(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
+    wait.queues = list(
+        HostQueue.objects.filter(host__name=host, queued__gt=0, run__state__in=WORKING_STATES).select_related("run__crawl", "host__shift")
+    )
+    wait.sentences = _sentences(wait)
+    return wait
+
+
+def _sentences(wait: Wait) -> list[str]:
+    entry, name = wait.entry, wait.name
+    if not name:
+        return ["Nobody asks DNS for this host: it is an address, or a name that belongs to nobody."]
+    if not gate_is_wanted() or not living().exists():
+        return ["The gate is open, because nobody resolves ahead; the crawl that takes the host resolves its name then."]
+    if name in settled([name]):
+        return ["Its name is settled: it passes the gate, and waits for nothing that DNS could give."]
+    if entry is None:
+        return ["Nobody has asked for its name yet.", *_place(name)]
+    if entry.retry_at and entry.retry_at.timestamp() > time.time():
+        left = MOST_TRIES - entry.fails
+        return [
+            f"Its name rests after {entry.fails} look-up{'s' * (entry.fails != 1)} in a row that failed ({entry.error or entry.status}).",
+            f"It is asked for again at {entry.retry_at:%H:%M:%S} UTC, and given up after {left} more.",
+        ]
+    return ["What is known of its name is too old, and it is being asked for again.", *_place(name)]
+
+
+def _place(name: str) -> list[str]:
+    due = [other for other, _ in names_due(time.time() + 10)]
+    if name not in due:
+        return [f"It is not among the first {MOST:,} names that are due within ten seconds."]
+    return [f"{due.index(name):,} names come before it in the lanes."]

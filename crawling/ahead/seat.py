@@ -1,0 +1,34 @@
+"""One process a machine resolves ahead: the one whose connection to PostgreSQL holds the machine's lock."""
+
+from __future__ import annotations
+
+import psycopg
+from django.db import connection
+
+#: any number will do, as long as nothing else in this database locks by two numbers
+SEAT_LOCK = 726_610
+
+
+class Seat:
+    """Held for as long as the connection lives; so one that is held now is held by nobody who died."""
+
+    def __init__(self, machine: str) -> None:
+        self._machine = machine
+        self._connection: psycopg.Connection | None = None
+        self._is_held = False
+
+    def is_held(self) -> bool:
+        """Try to take the seat, or make sure of still having it. Raises psycopg.OperationalError without a database."""
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+            self._is_held = False
+        if self._is_held:
+            self._connection.execute("SELECT 1")
+        else:
+            row = self._connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [SEAT_LOCK, self._machine]).fetchone()
+            self._is_held = bool(row and row[0])
+        return self._is_held
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()

@@ -1,0 +1,60 @@
+"""What the pages tell of the cache's past, and names that operators pinned. Rows of `dnscache.tally`, `evictions` and `services`."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+
+#: upper ends, in seconds, of the classes that waits are counted in; the last class has none
+WAITS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+
+
+class DnsMinute(models.Model):
+    """How names were come by in one minute, by all processes. Only `dnscache.tally` writes here."""
+
+    minute = models.DateTimeField(primary_key=True)
+    memory = models.PositiveIntegerField(help_text="answers from a process's memory")
+    database = models.PositiveIntegerField(help_text="answers from PostgreSQL: those resolved ahead, among others")
+    lookup = models.PositiveIntegerField(help_text="answers that somebody had to wait for")
+    stale = models.PositiveIntegerField(help_text="of all three, those past their life, and flagged so")
+    waited_seconds = models.FloatField(help_text="what hosts waited for their names")
+    waits = ArrayField(models.PositiveIntegerField(), size=len(WAITS) + 1, help_text="how many waited how long, by the classes of WAITS")
+    asked = models.PositiveIntegerField(help_text="look-ups begun")
+    failed = models.PositiveIntegerField(help_text="look-ups without an answer")
+    cut = models.PositiveIntegerField(help_text="look-ups that went on in the slow lane")
+
+    class Meta:
+        verbose_name = "DNS minute"
+
+    def __str__(self) -> str:
+        return f"{self.minute:%Y-%m-%d %H:%M}"
+
+
+class DnsDropped(models.Model):
+    """An answer that left a pre-resolver's memory before its time. Only `dnscache.evictions` writes here."""
+
+    at = models.DateTimeField(db_default=Now())
+    name = models.CharField(max_length=253)
+    region = models.PositiveSmallIntegerField()
+    weight = models.FloatField(help_text="fetch threads that keeping it would have saved")
+    why = models.CharField(max_length=40)
+
+    class Meta:
+        verbose_name = "DNS eviction"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DnsPin(models.Model):
+    """A name that operators want kept fresh, whether or not a crawl needs it. Only `dnscache.services` writes here."""
+
+    name = models.CharField(primary_key=True, max_length=253)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name = "DNS pin"
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,155 @@
+"""What pages and programs read of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Avg, Count, F, Max, Q, Sum
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from dnscache.ahead.beat import living
+from dnscache.answers import MOST_TRIES, Status
+from dnscache.models import DnsEntry, DnsMinute, DnsPin, DnsPreResolver
+from dnscache.records import WAITS
+from dnscache.regions.entry import Region
+from dnscache.regions.levels import levels_of
+from dnscache.regions.reverse import reason_of
+
+HOUR = timedelta(hours=1)
+SOURCES = ("memory", "database", "lookup")
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The last hour. `threads_saved` is the sum of the weights of what is fresh: what the cache is worth now.
+
+    `threads_waiting`: seconds that hosts waited for names, a second. Waits are upper ends of their classes; None: longer than all.
+    """
+
+    minutes: list[DnsMinute]
+    used: int
+    shares: dict[str, float]
+    wait_ms: dict[str, float | None]
+    threads_waiting: float
+    threads_saved: float
+    asked: int
+    failed: int
+    cut: int
+    regions: Sequence[Mapping[str, Any]]
+    upstreams: Sequence[Mapping[str, Any]]
+    pre_resolvers: list[DnsPreResolver]
+
+
+def overview() -> Overview:
+    """Return how names were come by in the last hour, and how things stand."""
+    minutes = list(DnsMinute.objects.filter(minute__gt=Now() - HOUR).order_by("minute"))
+    sums = {key: sum(getattr(minute, key) for minute in minutes) for key in (*SOURCES, "stale", "asked", "failed", "cut")}
+    used, waited = sum(sums[source] for source in SOURCES), sum(minute.waited_seconds for minute in minutes)
+    waits = [sum(column) for column in zip(*(minute.waits for minute in minutes), strict=True)]
+    return Overview(
+        minutes=minutes,
+        used=used,
+        shares={key: sums[key] / used if used else 0.0 for key in (*SOURCES, "stale")},
+        wait_ms={"mean": 1000 * waited / used if used else 0.0, **{f"p{p}": _percentile(waits, p / 100) for p in (50, 95, 99)}},
+        threads_waiting=waited / max(60, 60 * len(minutes)),
+        threads_saved=DnsEntry.objects.filter(expires_at__gt=Now()).aggregate(sum=Sum("weight", default=0.0))["sum"],
+        asked=sums["asked"],
+        failed=sums["failed"],
+        cut=sums["cut"],
+        regions=_rows(DnsEntry.objects.order_by("region", "status").values("region", "status").annotate(names=Count("pk"))),
+        upstreams=_upstreams(),
+        pre_resolvers=list(living().order_by("machine")),
+    )
+
+
+def _upstreams() -> Sequence[Mapping[str, Any]]:
+    recent = DnsEntry.objects.filter(resolved_at__gt=Now() - HOUR).exclude(upstream="").order_by().values("upstream")
+    return _rows(recent.annotate(names=Count("pk"), ms=Avg("resolve_ms"), worst=Max("resolve_ms")).order_by("-names")[:20])
+
+
+def _rows(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return list(found)
+
+
+def _percentile(waits: Sequence[int], share: float) -> float | None:
+    """Return the upper end, in ms, of the class that the wait lies in; None: the last class has none."""
+    left = share * sum(waits)
+    for count, end in zip(waits, WAITS, strict=False):
+        left -= count
+        if left <= 0:
+            return 1000 * end
+    return None if waits else 0.0
+
+
+@dataclass(frozen=True)
+class Hard:
+    """A row of the conflict area: a name that failed or is slow, why, and what comes next."""
+
+    entry: DnsEntry
+    reason: str
+    is_pinned: bool
+
+    @property
+    def rests_until(self) -> datetime | None:
+        """Before this nobody is asked again; None: whoever needs the name asks."""
+        until = self.entry.retry_at or self.entry.expires_at
+        return until if until > timezone.now() else None
+
+    @property
+    def tries_left(self) -> int:
+        """How many look-ups may fail before the name is given up."""
+        return max(0, MOST_TRIES - self.entry.fails)
+
+
+def hard_names(*, status: str = "", text: str = "", offset: int = 0, most: int = 100) -> list[Hard]:
+    """Return the reverse region by weight: what its rows cost or save, the heaviest first."""
+    found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(F("weight").desc(), "name")
+    if status:
+        found = found.filter(status=status)
+    rows = list(found[offset : offset + most])
+    pinned = pinned_names([row.name for row in rows])
+    return [Hard(row, reason_of(Status(row.status), row.fails), row.name in pinned) for row in rows]
+
+
+def hard_counts() -> dict[str, int]:
+    """Return how many names are in the reverse region, by status."""
+    return dict(DnsEntry.objects.filter(region=Region.REVERSE).order_by("status").values_list("status").annotate(Count("pk")))
+
+
+def pinned_names(among: Sequence[str] | None = None) -> set[str]:
+    """Return the names that operators pinned."""
+    pins = DnsPin.objects.all() if among is None else DnsPin.objects.filter(name__in=among)
+    return set(pins.values_list("name", flat=True))
+
+
+def domains(*, text: str = "", after: str = "", most: int = 100) -> Sequence[Mapping[str, Any]]:
+    """Return registered names with how many names of theirs are known: table 1."""
+    found = DnsEntry.objects.filter(registrable__gt=after, registrable__contains=text).order_by()
+    counted = found.values("registrable").annotate(names=Count("pk"), forward=Count("pk", filter=Q(region=Region.FORWARD)))
+    return _rows(counted.order_by("registrable")[:most])
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A name of the second level, or the registered one itself, with those below it. `entry` is None if only those are known."""
+
+    name: str
+    entry: DnsEntry | None
+    below: list[DnsEntry]
+
+
+def tree_of(registrable: str) -> list[Branch]:
+    """Return the names of a registered name as the patent's tree has them: second level, and the third below it."""
+    rows = {row.name: row for row in DnsEntry.objects.filter(registrable=registrable).order_by("name")}
+    seconds: dict[str, list[DnsEntry]] = {}
+    for name, row in rows.items():
+        levels = levels_of(name)
+        below = seconds.setdefault(levels.second or levels.first, [])
+        if levels.third:
+            below.append(row)
+    in_order = sorted(seconds.items(), key=lambda item: (item[0] != registrable, item[0]))
+    return [Branch(name, rows.get(name), below) for name, below in in_order]

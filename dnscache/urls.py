@@ -1,0 +1,16 @@
+"""The cache's pages."""
+
+from django.urls import path, re_path
+
+from dnscache import views
+
+app_name = "dnscache"
+urlpatterns = [
+    path("", views.overview, name="overview"),
+    path("tree/", views.tree, name="tree"),
+    path("hard/", views.hard, name="hard"),
+    path("evictions/", views.evictions, name="evictions"),
+    path("flush/", views.flush, name="flush"),
+    re_path(r"^(?P<deed>retry|pin|unpin)/$", views.act, name="act"),
+    re_path(r"^export\.(?P<kind>csv|json|txt)$", views.export, name="export"),
+]

@@ -1,0 +1,129 @@
+"""The cache's pages: how names were come by, which are hard and why, what stands where, and what left."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+
+from dnscache import selectors, services
+from dnscache.audit import log
+from dnscache.chart import bars_of
+from dnscache.errors import DnsCacheError
+from dnscache.exporting import TYPES, lines
+from dnscache.models import DnsDropped, DnsEntry
+
+ROWS = 100
+SENTENCES = {
+    "retry": "{name} is forgotten; it is asked for again as soon as a crawl or a pin needs it.",
+    "pin": "{name} is kept fresh while crawls are at work.",
+    "unpin": "{name} may expire again.",
+}
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def overview(request: HttpRequest) -> HttpResponse:
+    """Show what the cache is worth, how names were come by in the last hour, the lanes and the name servers."""
+    told = selectors.overview()
+    fragment = getattr(request, "htmx", False)
+    context = {"told": told, "bars": bars_of(told.minutes), "regions": {1: "forward", 2: "reverse"}}
+    answer = render(request, "dnscache/_overview.html" if fragment else "dnscache/overview.html", context)
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def tree(request: HttpRequest) -> HttpResponse:
+    """List registered names after `?after=` that hold `?q=`, or show the tree of `?domain=`."""
+    text, after, domain = _text(request, "q"), _text(request, "after"), _text(request, "domain")
+    context: dict[str, object] = {"text": text, "domain": domain}
+    if domain:
+        context["branches"] = selectors.tree_of(domain)
+    else:
+        found = selectors.domains(text=text, after=after, most=ROWS + 1)
+        context |= {"domains": found[:ROWS], "next": found[ROWS - 1]["registrable"] if len(found) > ROWS else ""}
+    return render(request, "dnscache/tree.html", context)
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def hard(request: HttpRequest) -> HttpResponse:
+    """Show the conflict area by weight: those of `?status=` that hold `?q=`, from `?page=` on."""
+    text, status = _text(request, "q"), _text(request, "status")
+    number = request.GET.get("page", "1")
+    page = min(int(number), 10_000) if number.isascii() and number.isdigit() and number.lstrip("0") else 1
+    counts = selectors.hard_counts()
+    rows = selectors.hard_names(status=status if status in counts else "", text=text, offset=(page - 1) * ROWS, most=ROWS + 1)
+    labels = {value: (label, counts[value]) for value, label in DnsEntry.Status.choices if value in counts}
+    context = {"rows": rows[:ROWS], "page": page, "more": len(rows) > ROWS, "text": text, "status": status}
+    return render(request, "dnscache/hard.html", {**context, "statuses": labels, "total": sum(counts.values())})
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def evictions(request: HttpRequest) -> HttpResponse:
+    """Show what left the cache before its time, the latest first."""
+    return render(request, "dnscache/evictions.html", {"dropped": DnsDropped.objects.order_by("-pk")[: 2 * ROWS]})
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def export(request: HttpRequest, kind: str) -> StreamingHttpResponse:
+    """Download the whole cache: for tables, for programs, or as a zone's text."""
+    answer = StreamingHttpResponse(lines(kind), content_type=TYPES[kind])
+    answer["Content-Disposition"] = f'attachment; filename="dns-cache.{kind}"'
+    return answer
+
+
+@require_POST
+@login_required
+@permission_required("dnscache.change_dnsentry", raise_exception=True)
+def act(request: HttpRequest, deed: str) -> HttpResponse:
+    """Retry, pin or unpin the name that was posted."""
+    try:
+        name = services.act_on(request.POST.get("name", ""), deed)
+    except DnsCacheError as error:
+        messages.error(request, f"Give the name of a host: {error}.")
+        return _back(request)
+    assert isinstance(request.user, User)
+    log(request.user, [name], deed)
+    messages.success(request, SENTENCES[deed].format(name=name))
+    return _back(request)
+
+
+@require_POST
+@login_required
+@permission_required("dnscache.delete_dnsentry", raise_exception=True)
+def flush(request: HttpRequest) -> HttpResponse:
+    """Forget what `scope` says: `all`, `reverse`, or `domain` with the registered name in `value`."""
+    scope, value = request.POST.get("scope", ""), request.POST.get("value", "").strip()
+    try:
+        count = services.flush_scope(scope, value)
+    except DnsCacheError as error:
+        messages.error(request, f"Nothing is flushed: {error}.")
+        return _back(request)
+    assert isinstance(request.user, User)
+    log(request.user, [value or scope], "flush")
+    messages.success(request, f"{count:,} names flushed; other processes notice within a second.")
+    return _back(request)
+
+
+def _text(request: HttpRequest, key: str) -> str:
+    return request.GET.get(key, "").replace("\0", "").strip()[:253]
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    target = request.POST.get("next", "")
+    return redirect(target if url_has_allowed_host_and_scheme(target, None) else "dnscache:overview")

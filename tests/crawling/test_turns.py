@@ -1,0 +1,69 @@
+"""What a shift does with the hosts that it has leased: their names hold for as long as DNS says, and no host is had twice."""
+
+import time
+
+import pytest
+
+from crawling.models import Host
+from crawling.shift.turns import HostTurns
+from crawling.shift.work import make_kit
+from crawling.shift.workbench import Workbench
+from tests.crawling.frontiers import Frontier
+from tests.crawling.test_gate import settle
+
+HELD = {"memory": 64, "bandwidth": 1000, "fetch_slots": 4, "dns_slots": 4}
+
+
+class Bench(Workbench):
+    """A workbench whose toes are as quick as toes can be: whatever comes is fetched at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.brought = []
+
+    def put(self, visit):
+        self.brought.append((visit.host.name, visit.resolution.addresses, len(visit.urls)))
+        visit.urls.clear()
+        super().put(visit)
+
+
+@pytest.fixture
+def turns(transactional_db, dns_server):
+    frontier = Frontier()
+    crawl = frontier.run.crawl
+    crawl.claim, crawl.batch_size = {"fetch_slots": 4}, 1
+    crawl.save()
+    frontier.shift.process.run = frontier.run
+    bench = Bench()
+    turns = HostTurns(frontier.shift, make_kit(frontier.shift, HELD, lambda *found: None), bench, dns_slots=lambda: 4)
+    turns.frontier, turns.bench = frontier, bench
+    yield turns
+    turns.close(still_fetching=False)
+
+
+def test_however_quick_the_toes_a_host_is_let_go_once_and_after_its_last_url(turns):
+    settle("a.test")
+    turns.frontier.sow("a.test/1", "a.test/2", "a.test/3")
+    turns.lease_more(4)
+    for _ in range(4):
+        turns.notice_drained()
+        turns.refill()
+
+    assert [urls for _, _, urls in turns.bench.brought] == [1, 1, 1]
+    assert turns.count() == 0
+    assert Host.objects.get(name="a.test").shift is None
+
+
+def test_an_address_is_asked_for_again_once_it_has_expired(turns, dns_server):
+    dns_server.hosts["a.test"] = ["192.0.2.9"]
+    settle("a.test", lives=1.5, age=10)
+    turns.frontier.sow("a.test/1", "a.test/2")
+    turns.lease_more(4)
+    time.sleep(1.6)  # the answer's own life
+    until = time.monotonic() + 10
+    while len(turns.bench.brought) < 2 and time.monotonic() < until:
+        turns.notice_drained()
+        turns.refill()
+        time.sleep(0.02)
+
+    assert [addresses for _, addresses, _ in turns.bench.brought] == [("192.0.2.1",), ("192.0.2.9",)]

@@ -1,0 +1,143 @@
+"""What operators see of the cache and do to it, in the browser and by JSON."""
+
+import csv
+import io
+import json
+import time
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.urls import reverse
+
+from dnscache import store
+from dnscache.answers import Answer, Reply, Status
+from dnscache.evictions import keep_history
+from dnscache.memory import Memory
+from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
+from dnscache.regions.entry import Region
+from dnscache.regions.space import Dropped, Why
+from dnscache.resolution import Resolution, Source
+from dnscache.selectors import hard_names, overview, tree_of
+from dnscache.tally import Tally
+from tests.crawling.pages import browser, soup
+
+pytestmark = pytest.mark.django_db
+
+
+def know(name, status=Status.OK, ms=10, fails=0):
+    now = time.time()
+    addresses = ("192.0.2.1",) if status is Status.OK else ()
+    reply = Reply(status, addresses, name, 0, 300 if status is Status.OK else 0, ms, "192.0.2.53:53", "=boom" if fails else "")
+    store.write([Answer(name, reply, now, now + 300, now + 40 if fails else None, fails)])
+
+
+def used(source=Source.DATABASE, *, stale=False):
+    return Resolution("a.test", Status.OK, ("192.0.2.1",), 300, 0, source, 0, stale=stale)
+
+
+def test_counts_of_all_processes_add_up_by_the_minute():
+    one, other = Tally(), Tally()
+    for tally in (one, other):
+        for _ in range(49):
+            tally.note(used(), 0.0)
+        tally.note(used(Source.LOOKUP, stale=True), 0.2)
+        tally.note_look_ups({"queued": 3, "cut": 1, "timeout": 2, "ok": 1})
+        tally.note_look_ups({"queued": 4, "cut": 1, "timeout": 2, "ok": 2})
+        tally.tell()
+        tally.tell()
+
+    told = overview()
+
+    assert (told.used, told.asked, told.failed, told.cut) == (100, 8, 4, 2)
+    assert told.shares == {"memory": 0.0, "database": 0.98, "lookup": 0.02, "stale": 0.02}
+    assert told.wait_ms == {"mean": pytest.approx(4), "p50": 1, "p95": 1, "p99": 300}
+    assert sum(DnsMinute.objects.get().waits) == 100 or DnsMinute.objects.count() == 2
+
+
+def test_the_conflict_area_says_why_and_shows_the_heaviest_first():
+    know("slow.test", ms=4000)
+    know("sf.test", Status.SERVFAIL, ms=100, fails=5)
+    know("quick.test")
+    DnsEntry.objects.filter(name="sf.test").update(weight=9)
+
+    rows = hard_names()
+
+    assert [(row.entry.name, row.reason, row.tries_left) for row in rows] == [
+        ("sf.test", "the name server failed", 0),
+        ("slow.test", "slow", 5),
+    ]
+
+
+def test_the_tree_has_third_level_names_below_their_second_level_one():
+    for name in ("example.com", "www.example.com", "a.www.example.com", "b.c.img.example.com", "other.com"):
+        know(name)
+
+    tree = [(branch.name, branch.entry is not None, [row.name for row in branch.below]) for branch in tree_of("example.com")]
+
+    assert tree == [
+        ("example.com", True, []),
+        ("img.example.com", False, ["b.c.img.example.com"]),
+        ("www.example.com", True, ["a.www.example.com"]),
+    ]
+
+
+def test_what_leaves_is_written_down_once():
+    memory = Memory(10)
+    memory.dropped = [Dropped("a.test", Region.REVERSE, 0.5, Why.FULL)]
+
+    keep_history(memory)
+    keep_history(memory)
+
+    assert [(row.name, row.why) for row in DnsDropped.objects.all()] == [("a.test", "the cache was full")]
+
+
+@pytest.mark.parametrize("page", ["overview", "hard", "tree", "evictions"])
+def test_pages_show_what_is_there(page):
+    know("www.example.com")
+    know("sf.test", Status.SERVFAIL, fails=1)
+    DnsDropped.objects.create(name="sf.test", region=2, weight=0.1, why="x")
+    word = {"overview": "192.0.2.53:53", "tree": "example.com"}.get(page, "sf.test")
+
+    assert word in soup(browser("viewer").get(reverse(f"dnscache:{page}"))).main.get_text()
+
+
+def test_an_operator_retries_and_pins_and_it_is_written_down():
+    know("sf.test", Status.SERVFAIL, fails=1)
+    operator = browser("operator")
+
+    for deed in ("pin", "retry"):
+        answer = operator.post(reverse("dnscache:act", args=[deed]), {"name": "SF.test", "next": "/dns/hard/"})
+        assert answer.url == "/dns/hard/"
+
+    assert DnsPin.objects.filter(name="sf.test").exists()
+    assert not DnsEntry.objects.exists()
+    assert set(LogEntry.objects.values_list("object_id", "change_message")) == {("sf.test", "pin"), ("sf.test", "retry")}
+    assert "Give the name" in soup(operator.post(reverse("dnscache:act", args=["pin"]), {"name": "127.0.0.1"}, follow=True)).main.get_text()
+
+
+def test_an_administrator_flushes_a_domain_and_nothing_else():
+    for name in ("www.example.com", "other.com"):
+        know(name)
+    administrator = browser("administrator")
+
+    administrator.post(reverse("dnscache:flush"), {"scope": "domain", "value": "b.Example.com"})
+    told = administrator.post(reverse("dnscache:flush"), {"scope": "nonsense"}, follow=True)
+
+    assert list(DnsEntry.objects.values_list("name", flat=True)) == ["other.com"]
+    assert "none of all, reverse and domain" in soup(told).main.get_text()
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "txt"])
+def test_the_cache_is_exported_whole(kind):
+    know("a.test")
+    know("sf.test", Status.SERVFAIL, fails=1)
+
+    text = b"".join(browser("viewer").get(reverse("dnscache:export", args=[kind]))).decode()
+
+    if kind == "csv":
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert [(row["name"], row["addresses"], row["error"]) for row in rows] == [("a.test", "192.0.2.1", ""), ("sf.test", "", "'=boom")]
+    elif kind == "json":
+        assert [row["name"] for row in json.loads(text)] == ["a.test", "sf.test"]
+    else:
+        assert text == "a.test. 300 IN A 192.0.2.1\n; sf.test. servfail =boom\n"

@@ -2,11 +2,13 @@
 
 from django.urls import path, re_path
 
-from crawling.views import crawl, crawls, deleting, documents, new, steering, stored
+from crawling.views import bulk, crawl, crawls, deleting, documents, new, steering, stored, watching
 
 app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
+    path("bulk/", bulk.bulk, name="bulk"),
+    path("views/", bulk.keep_view, name="views"),
     path("new/", new.new, name="new"),
     path("test-fetch/", new.test_fetch, name="test-fetch"),
     path("<int:crawl>/delete/", deleting.delete, name="delete"),
@@ -18,6 +20,9 @@ urlpatterns = [
     path("<int:pk>/archive/", stored.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", stored.file, name="archive-file"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
+    path("<int:pk>/charts/", watching.charts, name="charts"),
+    path("<int:pk>/charts.csv", watching.numbers, name="numbers"),
+    path("<int:pk>/evidence.zip", watching.evidence, name="evidence"),
     path("<int:pk>/extracted/", documents.extracted, name="extracted"),
     re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),
     path("<int:pk>/traps/", documents.judge, name="judge"),

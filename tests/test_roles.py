@@ -35,13 +35,16 @@ NOBODY, VIEWER, OPERATOR, ADMINISTRATOR = Role
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 #: route -> method -> the least who may; methods that are left out are not allowed to anybody
 ROUTES: dict[str, dict[str, Role]] = {
-    "": dict.fromkeys(METHODS, NOBODY),  # leads to the crawls, which ask for a log-in
+    "": {"GET": VIEWER},
+    "overview.csv": {"GET": VIEWER},
     "login/": {"GET": NOBODY, "POST": NOBODY, "PUT": NOBODY},
     "logout/": {"POST": NOBODY},
     "healthz": {"GET": NOBODY},
     "readyz": {"GET": NOBODY},
     "metrics": {"GET": VIEWER},
     "crawls/": {"GET": VIEWER},
+    "crawls/bulk/": {"POST": OPERATOR},
+    "crawls/views/": {"POST": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/test-fetch/": {"POST": OPERATOR},
     "crawls/<int:crawl>/delete/": {"GET": OPERATOR, "POST": OPERATOR},
@@ -53,6 +56,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/archive/": {"GET": VIEWER},
     "crawls/<int:pk>/archive/<int:number>/": {"GET": OPERATOR},
     "crawls/<int:pk>/hosts/": {"GET": VIEWER},
+    "crawls/<int:pk>/charts/": {"GET": VIEWER},
+    "crawls/<int:pk>/charts.csv": {"GET": VIEWER},
+    "crawls/<int:pk>/evidence.zip": {"GET": OPERATOR},
     "crawls/<int:pk>/extracted/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": {"GET": VIEWER},
     "crawls/<int:pk>/traps/": {"POST": OPERATOR},
@@ -75,6 +81,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/resume": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/stop": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/clone": {"POST": OPERATOR},
+    "api/crawls/<crawl_id>/tags": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/retry-failed": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
@@ -108,6 +115,7 @@ BODIES: dict[str, dict[str, object]] = {
     "GET api/url": {"u": "http://127.0.0.1:8900/"},
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
+    "POST api/crawls/<crawl_id>/tags": {"tags": ["weekly"]},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
     "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},

@@ -9,6 +9,7 @@ from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
 from crawling.models.patterns import TrapPattern
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
+from crawling.models.views import SavedView
 
 __all__ = [
     "AllowedNetwork",
@@ -27,6 +28,7 @@ __all__ = [
     "RunProcess",
     "RunState",
     "RunStatusCount",
+    "SavedView",
     "Shift",
     "TrapPattern",
     "Trial",

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 
 from crawling.models import CrawlJob
 from crawling.services.creating import create_crawl
+from crawling.services.tagging import set_tags
 
 LONGEST_NAME = 100
 
@@ -36,8 +37,9 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
-    """Make a draft of the same order, checked as it stands today. Raises BadOrder."""
-    return create_crawl({**order_of(crawl), "name": name or _free_name(crawl.name)}, by=by)
+    """Make a draft of the same order with the same tags, checked as it stands today. Raises BadOrder."""
+    copy = create_crawl({**order_of(crawl), "name": name or _free_name(crawl.name)}, by=by)
+    return set_tags(copy, crawl.tags, by=by)
 
 
 def _free_name(name: str) -> str:

@@ -18,6 +18,7 @@ from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_of
 from crawling.run_page.overview import empty_page, run_page
 from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
 from crawling.services.retrying import retry_failed
+from crawling.stalls import stall_of
 from crawling.views.columns import column
 from crawling.views.steering import back
 
@@ -43,7 +44,7 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     answer = render(
         request,
         "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
-        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items()},
+        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items(), "stall": stall_of(run) if run else None},
     )
     patch_vary_headers(answer, ["HX-Request"])
     return answer

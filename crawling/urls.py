@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.views import bulk, crawl, crawls, deleting, documents, new, steering, stored, watching
+from crawling.views import bulk, comparing, crawl, crawls, deleting, documents, new, steering, stored, watching
 
 app_name = "crawling"
 urlpatterns = [
@@ -20,6 +20,8 @@ urlpatterns = [
     path("<int:pk>/archive/", stored.files, name="archive"),
     path("<int:pk>/archive/<int:number>/", stored.file, name="archive-file"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
+    path("<int:pk>/compare/", comparing.compare, name="compare"),
+    path("<int:pk>/compare/<int:old>/<int:new>/", comparing.compare_page, name="compare-page"),
     path("<int:pk>/charts/", watching.charts, name="charts"),
     path("<int:pk>/charts.csv", watching.numbers, name="numbers"),
     path("<int:pk>/evidence.zip", watching.evidence, name="evidence"),

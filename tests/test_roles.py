@@ -56,6 +56,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/archive/": {"GET": VIEWER},
     "crawls/<int:pk>/archive/<int:number>/": {"GET": OPERATOR},
     "crawls/<int:pk>/hosts/": {"GET": VIEWER},
+    "crawls/<int:pk>/compare/": {"GET": VIEWER},
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/": {"GET": VIEWER},
     "crawls/<int:pk>/charts/": {"GET": VIEWER},
     "crawls/<int:pk>/charts.csv": {"GET": VIEWER},
     "crawls/<int:pk>/evidence.zip": {"GET": OPERATOR},
@@ -85,6 +87,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/retry-failed": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/reports/changes": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps/<key>": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/pages": {"GET": VIEWER},
@@ -112,6 +115,7 @@ ROUTES: dict[str, dict[str, Role]] = {
 }
 #: what to send an endpoint, where nothing would be refused whoever sends it
 BODIES: dict[str, dict[str, object]] = {
+    "GET api/crawls/<crawl_id>/reports/changes": {"against": 1},
     "GET api/url": {"u": "http://127.0.0.1:8900/"},
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
@@ -131,6 +135,7 @@ EMPTY = {
     "crawls/<int:pk>/pages/<int:url>/content/",
     "crawls/<int:pk>/pages/<int:url>/record/",
     "crawls/<int:pk>/archive/<int:number>/",
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/",
 }
 #: the queues' pages have no table behind them, and the "view on site" links may lead to those
 OF_NO_TABLE = ("admin/django_rq/", "admin/r/")

@@ -13,9 +13,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from crawling.archive.reading import StoredRecord, decoded, original_of, packed_pieces, packed_record, record_of
+from crawling.archive.reading import decoded, original_of, packed_pieces, packed_record, record_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
+from crawling.textdiff import coding_of
 
 A = TypeVar("A", bound=HttpResponseBase)
 #: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a stranger here
@@ -52,7 +53,7 @@ def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
         record = record_of(original_of(found))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
-    answer = HttpResponse(decoded(record.payload, _coding(record)), content_type=shown_as)
+    answer = HttpResponse(decoded(record.payload, coding_of(record)), content_type=shown_as)
     answer["Content-Security-Policy"] = SAFE
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Referrer-Policy"] = "no-referrer"
@@ -107,11 +108,6 @@ def _shown_as(found: Page) -> str:
     if found.content_type.startswith("text/"):
         return f"text/plain{charset or '; charset=utf-8'}"
     return found.content_type if found.content_type in IMAGES else ""
-
-
-def _coding(stored: StoredRecord) -> str:
-    fields = [line.partition(":") for line in stored.head.splitlines()[1:]]
-    return ",".join(value for name, _, value in fields if name.strip().lower() == "content-encoding")
 
 
 def _download(answer: A, name: str) -> A:

@@ -9,6 +9,7 @@ from crawling.api.crawls import crawls
 from crawling.api.documents import documents
 from crawling.api.findings import findings
 from crawling.api.history import history
+from crawling.api.reports import reports
 from crawling.api.steering import steering
 from crawling.api.trials import trials
 from crawlsite.api.auth import WAYS, members_only
@@ -35,6 +36,7 @@ api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", steering, tags=["steering"])
 api.add_router("/crawls", findings, tags=["findings"])
 api.add_router("/crawls", documents, tags=["findings"])
+api.add_router("/crawls", reports, tags=["findings"])
 api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from crawling.audit import note
-from crawling.models import AllowedNetwork, Identity
+from crawling.models import AllowedNetwork, BlockedHost, Identity
 from crawling.rules.vetting import Allowed
 
 
@@ -32,3 +32,8 @@ def allowed_networks() -> list[Allowed]:
     """What administrators have allowed beyond public addresses."""
     rows = AllowedNetwork.objects.all()
     return [Allowed(ip_network(row.network), row.port_from, row.port_to) for row in rows]
+
+
+def blocked_hosts() -> frozenset[str]:
+    """The names of hosts that no crawl may fetch from."""
+    return frozenset(BlockedHost.objects.values_list("name", flat=True))

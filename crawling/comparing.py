@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
@@ -38,14 +39,15 @@ WITH old AS MATERIALIZED (
 SUMMARY = f"""{BOTH}
 SELECT h.name, kind, count(*) FROM pairs JOIN crawling_hostqueue q ON q.id = pairs.queue_id JOIN crawling_host h ON h.id = q.host_id
 GROUP BY 1, 2
-"""
+"""  # noqa: S608  # BOTH is a constant
 ROWS = f"""{BOTH}
 SELECT kind, url, old_id, new_id, old_status, new_status, old_title, new_title, old_bytes, new_bytes FROM pairs
 WHERE kind = ANY(%(kinds)s) AND (%(host)s = '' OR queue_id IN (
-    SELECT q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id WHERE q.run_id IN (%(old)s, %(new)s) AND h.name = %(host)s))
+    SELECT q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id IN (%(old)s, %(new)s) AND h.name = %(host)s))
     AND url > %(after)s
 ORDER BY url LIMIT %(limit)s
-"""
+"""  # noqa: S608  # BOTH is a constant
 
 
 class ComparingTookTooLong(CrawlError):
@@ -105,9 +107,8 @@ def summary_of(old: Run, new: Run) -> Summary:
     by_host: dict[str, dict[str, int]] = {}
     for host, kind, count in _ask(SUMMARY, {"old": old.pk, "new": new.pk}):
         by_host.setdefault(host, {})[kind] = count
-    hosts = sorted(
-        (HostCounts(host, Counts(**kinds)) for host, kinds in by_host.items()), key=lambda one: (-one.counts.different, one.host)
-    )
+    hosts = [HostCounts(host, Counts(**kinds)) for host, kinds in by_host.items()]
+    hosts.sort(key=lambda one: (-one.counts.different, one.host))
     total = Counts(**{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "same")})
     return Summary(total, hosts[:HOSTS], max(0, len(hosts) - HOSTS))
 
@@ -119,7 +120,7 @@ def differences(old: Run, new: Run, *, kind: str = "", host: str = "", after: st
     return rows[:limit], rows[limit - 1].url if len(rows) > limit else None
 
 
-def _ask(query: str, values: dict[str, object]) -> list[tuple]:
+def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{MOST_SECONDS}s'")

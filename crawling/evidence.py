@@ -11,10 +11,12 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from allocation.models import Process
-from allocation.selectors import holdings_of, resource_rows, waits_of
+from allocation.selectors import holdings_of, resource_rows
+from allocation.snapshot import WaitRow
 from crawling.findings import list_log, minutes
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.rules.stalls import verdict
+from crawling.run_page.bank import dealings_of
 from crawling.run_page.hosts import host_rows, hosts_of
 from crawling.selectors import run_view
 from crawling.services.bank import default_pool
@@ -34,7 +36,8 @@ def evidence_of(run: Run) -> bytes:
 
 
 def _parts(run: Run) -> dict[str, str]:
-    facts = facts_of(run)
+    waits = [process.wait for process in dealings_of(run) if process.wait]
+    facts = facts_of(run, waits[0] if waits else None)
     lines, _ = list_log(run, limit=LINES)
     hosts = [asdict(row) for row in host_rows(run, list(hosts_of(run)[:HOSTS]))]
     shifts = (
@@ -48,7 +51,7 @@ def _parts(run: Run) -> dict[str, str]:
     return {
         "verdict.json": _json({"verdict": asdict(verdict(facts)), "facts": asdict(facts)}),
         "crawl.json": _json({**run_view(run).as_dict(), "order": order_of(run.crawl)}),
-        "bank.json": _json(_bank(run)),
+        "bank.json": _json(_bank(run, waits)),
         "hosts.csv": _csv(hosts),
         "shifts.csv": _csv(list(shifts[:SHIFTS])),
         "urls-waiting.csv": _csv(list(urls[:URLS])),
@@ -57,7 +60,7 @@ def _parts(run: Run) -> dict[str, str]:
     }
 
 
-def _bank(run: Run) -> dict[str, Any]:
+def _bank(run: Run, waits: Sequence[WaitRow]) -> dict[str, Any]:
     own = list(Process.objects.filter(run_process__run=run).values())
     ids = [row["id"] for row in own]
     pool = default_pool()
@@ -66,7 +69,7 @@ def _bank(run: Run) -> dict[str, Any]:
         "is_safe": pool.is_safe,
         "processes": own,
         "holdings": [asdict(one) for held in holdings_of(ids).values() for one in held],
-        "waits": [asdict(wait) for wait in waits_of(ids).values()],
+        "waits": [asdict(wait) for wait in waits],
     }
 
 

@@ -18,6 +18,7 @@ from crawling.run_page.rates import rates_now
 from crawling.selectors import CrawlView, crawl_views
 
 SOME = 8
+MOST_WORRIES = 5
 RECENT = timedelta(days=1)
 
 
@@ -78,7 +79,7 @@ def crawls_now() -> CrawlsNow:
         working=len(busy),
         idle=[Idle(run.crawl, reasons.get(run.pk, Why(run.state, run.reason))) for run in idle[:SOME]],
         waiting=len(idle),
-        worries=worries[:SOME],
+        worries=worries[:MOST_WORRIES],
         worried=len(worries),
         pages_per_second=sum(rate or 0 for rate in rates.values()),
     )

@@ -11,7 +11,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from allocation.models import Process
-from allocation.selectors import waits_of
+from allocation.snapshot import WaitRow
 from crawling.idling import next_hosts
 from crawling.keeper.leader import is_somebody_leading
 from crawling.keeper.messages import live_workers
@@ -22,15 +22,14 @@ from crawling.rules.stalls import Facts, NextHost, Stall, verdict
 MINUTE = timedelta(minutes=1)
 
 
-def stall_of(run: Run) -> Stall | None:
-    """The verdict on a run; None: it has ended."""
-    return None if run.state in ENDED_STATES else verdict(facts_of(run))
+def stall_of(run: Run, wait: WaitRow | None) -> Stall | None:
+    """The verdict on a run; None: it has ended. wait: why it waits at the bank, if it does."""
+    return None if run.state in ENDED_STATES else verdict(facts_of(run, wait))
 
 
-def facts_of(run: Run) -> Facts:
+def facts_of(run: Run, wait: WaitRow | None) -> Facts:
     """What the verdict rests on, as of now."""
     processes = list(Process.objects.filter(run_process__run=run))
-    wait = next(iter(waits_of(process.pk for process in processes).values()), None)
     unclaimed = [one.pk for one in processes if one.lease_until is not None and not one.worker]
     leases = [one.lease_until for one in processes if one.lease_until is not None and one.worker]
     counts = RunCount.objects.filter(run=run).aggregate(last=Max("minute"), quarantined=Sum("quarantined", default=0))

@@ -13,6 +13,7 @@ urlpatterns = [
     path("", overview, name="home"),
     path("overview.csv", numbers, name="overview-csv"),
     path("crawls/", include("crawling.urls")),
+    path("", include("crawling.host_urls")),
     path("bank/", include("allocation.urls")),
     path("trials/", include("crawling.trial_urls")),
     path("api/", api.urls),

@@ -19,6 +19,12 @@
     return { text: of("--pico-color"), grid: of("--pico-muted-border-color"), lines: [of("--state-busy"), of("--state-bad"), of("--state-good")] };
   }
 
+  // As the tables have it: 24 hours, UTC.
+  function clock(seconds, step) {
+    const text = new Date(seconds * 1000).toISOString();
+    return step < 86400 ? text.slice(11, 16) : text.slice(0, 10);
+  }
+
   function options(labels, width) {
     const { text, grid, lines } = colours();
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui" };
@@ -27,7 +33,7 @@
       height: HEIGHT,
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
       scales: { y: { range: (_, least, most) => [Math.min(0, least), Math.max(1, most * 1.05)] } },
-      axes: [axis, { ...axis, size: 60 }],
+      axes: [{ ...axis, values: (_, ticks, __, ___, step) => ticks.map((tick) => clock(tick, step)) }, { ...axis, size: 72 }],
       cursor: { drag: { x: false, y: false } },
       series: [
         { value: "{YYYY}-{MM}-{DD} {HH}:{mm}" },

@@ -1,6 +1,6 @@
 """The rows of crawling, by what they are about."""
 
-from crawling.models.access import AllowedNetwork, Identity
+from crawling.models.access import AllowedNetwork, BlockedHost, Identity
 from crawling.models.archive import ArchiveFile
 from crawling.models.extracted import ExtractedRow
 from crawling.models.frontier import Host, HostQueue, RobotsFile, Url, UrlState
@@ -14,6 +14,7 @@ from crawling.models.views import SavedView
 __all__ = [
     "AllowedNetwork",
     "ArchiveFile",
+    "BlockedHost",
     "CrawlJob",
     "ExtractedRow",
     "Host",

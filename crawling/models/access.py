@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -68,3 +69,15 @@ class AllowedNetwork(models.Model):
     def __str__(self) -> str:
         ports = f"{self.port_from}" if self.port_from == self.port_to else f"{self.port_from}-{self.port_to}"
         return f"{self.network} port {ports}"
+
+
+class BlockedHost(models.Model):
+    """A host that no crawl may fetch from. Written by `crawling.services.blocking` only."""
+
+    name = models.CharField(max_length=260, primary_key=True, db_collation="C", help_text="as in Host")
+    reason = models.CharField(max_length=300)
+    blocked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    blocked_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from crawling.fetchers.http import Fetched
 from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
@@ -11,6 +12,7 @@ from crawling.processors.prefetch import address_to_dial, learn_robots, refusal_
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, read_address
 from crawling.rules.robots import Robots
+from crawling.rules.statuses import FetchStatus
 
 
 def step(visit: Visit, kit: Kit) -> Outcome | None:
@@ -23,6 +25,8 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     claimed = visit.urls[0]
     address = read_address(claimed.url)
     dial, refusal = address_to_dial(visit.resolution, address.port, kit)
+    if address.host_key in kit.blocked:
+        refusal = Fetched(FetchStatus.HOST_BLOCKED, error=FetchStatus.HOST_BLOCKED.sentence)
     robots = visit.robots.get(address.origin)
     if robots is None and refusal is None:
         learn_robots(visit, address, dial, kit)

@@ -40,7 +40,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
         if retry is not None:
             return Outcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
     if fetched.status < 0:
-        state = UrlState.EXCLUDED if fetched.status == FetchStatus.ROBOTS_FORBID else UrlState.FAILED
+        state = UrlState.EXCLUDED if fetched.status in (FetchStatus.ROBOTS_FORBID, FetchStatus.HOST_BLOCKED) else UrlState.FAILED
         return Outcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, kit)

@@ -23,9 +23,10 @@ WRAPPING_BYTES = 1024 * 1024
 
 @dataclass
 class Kit:
-    """Set once by the shift, but for `scope` and `delay_seconds`, which it renews while toes work.
+    """Set once by the shift, but for `scope`, `delay_seconds` and `blocked`, which it renews while toes work.
 
     archives: documents' exchanges are kept.
+    blocked: names of hosts that nobody may fetch from.
     keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
     """
 
@@ -40,6 +41,7 @@ class Kit:
     keep_robots: Callable[[str, int, bytes], None]
     answer_seconds: float = 60.0
     archives: bool = False
+    blocked: frozenset[str] = frozenset()
     traps: TrapGate = field(default_factory=TrapGate)
     reading: Reading = field(default_factory=Reading)
     seen: Seen = field(default_factory=Seen)

@@ -26,6 +26,7 @@ class FetchStatus(IntEnum):
     TLS_FAILED = -10
     WORKER_DIED = -11
     TOO_MANY_REDIRECTS = -12
+    HOST_BLOCKED = -13
     ARCHIVE_BUSY = -20
     TRAP = -30
     OUR_FAULT = -99
@@ -48,6 +49,7 @@ SENTENCES = {
     FetchStatus.TLS_FAILED: "The server's certificate or encryption was not accepted.",
     FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand.",
     FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
+    FetchStatus.HOST_BLOCKED: "An operator has blocked the host for all crawls.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.access import allowed_networks, identity
+from crawling.access import allowed_networks, blocked_hosts, identity
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.frontier.due import seconds_until_due, seeds_of
@@ -126,6 +126,7 @@ class ShiftWork:
         now = self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
+        self._kit.blocked = blocked_hosts()
         self._hosts.obey(run.crawl.delay_seconds, run.crawl.max_depth)
         age = now - self._began_at
         if self._lease.is_lost:
@@ -179,6 +180,7 @@ def make_kit(shift: Shift, held: Mapping[str, int], keep_robots: Callable[[str, 
         max_document_bytes=held["memory"] * MIB // run.crawl.claim["fetch_slots"],
         bandwidth=Bandwidth(held["bandwidth"] * KIB),
         allowed=allowed_networks(),
+        blocked=blocked_hosts(),
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,
         archives=run.crawl.archive,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -31,7 +33,16 @@ def compare(request: HttpRequest, pk: int) -> HttpResponse:
     kind = request.GET.get("kind", "")
     kind = kind if kind in KINDS else ""
     host, after = (request.GET.get(name, "").replace("\0", "")[:4000] for name in ("host", "after"))
-    here = {"crawl": job, "new": new, "old": old, "kind": kind, "host": host, "after": after, "runs": job.runs.all()[:RUNS], "kinds": KINDS}
+    here: dict[str, Any] = {
+        "crawl": job,
+        "new": new,
+        "old": old,
+        "kind": kind,
+        "host": host,
+        "after": after,
+        "runs": job.runs.all()[:RUNS],
+        "kinds": KINDS,
+    }
     if old:
         try:
             rows, following = differences(old, new, kind=kind, host=host, after=after, limit=ROWS)
@@ -54,10 +65,9 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 def compare_page(request: HttpRequest, pk: int, old: int, new: int) -> HttpResponse:
     """The text of one URL in two runs."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    pages = [
-        get_object_or_404(Page.objects.select_related("url", "run__crawl", "archive_file"), pk=one, run__crawl=job) for one in (old, new)
-    ]
-    here = {"crawl": job, "old": pages[0], "new": pages[1]}
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(run__crawl=job)
+    pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
+    here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1]}
     try:
         here["lines"] = diff(*map(text_lines, pages))
     except ArchiveTrouble as trouble:

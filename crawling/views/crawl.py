@@ -41,10 +41,12 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     page = run_page(run, level=LEVELS[level], text=text, before=before) if run else empty_page(job)
     asked = {"level": level, "text": text, "before": before}
     is_fragment = getattr(request, "htmx", False)
+    wait = next((process.wait for process in page.dealings if process.wait), None)
+    stall = stall_of(run, wait) if run else None
     answer = render(
         request,
         "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
-        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items(), "stall": stall_of(run) if run else None},
+        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items(), "stall": stall},
     )
     patch_vary_headers(answer, ["HX-Request"])
     return answer

@@ -14,12 +14,18 @@ from django.utils import timezone
 
 from crawling.models import CrawlJob, Host, HostQueue, Url
 from crawling.rules.stalls import Cause
+from crawling.run_page.bank import dealings_of
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.pausing import pause_by_itself
 from crawling.services.shifts import begin_shift, settle_run
 from crawling.services.steering import pause
 from crawling.stalls import stall_of
 from tests.crawling.pages import browser, soup
+
+
+def verdict_on(run):
+    return stall_of(run, next((process.wait for process in dealings_of(run) if process.wait), None))
+
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -37,39 +43,39 @@ def idle(order):
 
 
 def test_without_a_worker_a_grant_is_said_to_wait_for_one(run):
-    assert stall_of(run).cause == Cause.NO_WORKER
+    assert verdict_on(run).cause == Cause.NO_WORKER
 
 
 def test_a_run_at_work_is_fetching_and_one_that_has_ended_gets_no_verdict(run, work_off):
     begin_shift(run.processes.get(), epoch=1, worker="me")
-    assert stall_of(run).cause == Cause.FETCHING
+    assert verdict_on(run).cause == Cause.FETCHING
 
     run.state = "finished"
-    assert stall_of(run) is None
+    assert verdict_on(run) is None
 
 
 def test_a_pause_names_who_asked_for_it_or_what_went_wrong(run):
     ann = User.objects.create_user("ann")
-    assert "Paused by ann on" in stall_of(pause(run.crawl, by=ann)).sentence
+    assert "Paused by ann on" in verdict_on(pause(run.crawl, by=ann)).sentence
 
     second = start_run(create_crawl({"name": "second", "seeds": [SEED], "delay_seconds": 0}))
     pause_by_itself(second.pk, "The disk is full.")
-    assert "paused by itself: The disk is full." in stall_of(settle_run(second.pk)).sentence
+    assert "paused by itself: The disk is full." in verdict_on(settle_run(second.pk)).sentence
 
 
 def test_a_rest_is_told_from_a_site_that_has_had_too_much(idle):
-    assert stall_of(idle).cause == Cause.RESTING
+    assert verdict_on(idle).cause == Cause.RESTING
 
     HostQueue.objects.update(due_at=timezone.now() + timedelta(seconds=300))
     Url.objects.update(status=429, due_at=timezone.now() + timedelta(seconds=300))
-    assert stall_of(idle).cause == Cause.THROTTLED
+    assert verdict_on(idle).cause == Cause.THROTTLED
 
 
 def test_a_wait_at_the_bank_names_who_holds_what_is_short(order):
     for name, port in (("first", 8900), ("second", 8901)):
         start_run(create_crawl(order(f"http://127.0.0.1:{port}/", name=name, claim={"bandwidth": 60_000})))
 
-    stall = stall_of(CrawlJob.objects.get(name="second").runs.get())
+    stall = verdict_on(CrawlJob.objects.get(name="second").runs.get())
 
     assert (stall.cause, "first" in stall.sentence) == (Cause.GRANT, True)
 

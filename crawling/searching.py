@@ -26,10 +26,14 @@ class Found:
     is_more: bool
 
 
+def holds(text: str) -> Q:
+    """The condition as the index `pages_by_words` is written."""
+    return Q(final_url__icontains=text) | Q(title__icontains=text)
+
+
 def search_pages(text: str) -> Found:
     """Pages whose address or title holds the text, in any case. One query. Raises SearchTookTooLong."""
-    held = Q(final_url__icontains=text) | Q(title__icontains=text)
-    pages = Page.objects.filter(held).select_related("url", "run__crawl").order_by("-fetched_at", "-url_id")
+    pages = Page.objects.filter(holds(text)).select_related("url", "run__crawl").order_by("-fetched_at", "-url_id")
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")

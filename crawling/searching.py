@@ -14,16 +14,17 @@ from crawling.run_page.pages import SEARCH_SECONDS, SearchTookTooLong
 PAGES = 100
 #: the index knows pieces of three characters
 SHORTEST = 3
-#: of a text that very many pages hold, about so many are looked at
-LOOKED_AT = 5_000
+#: of a text that very many pages hold, so many are looked at, whichever are found first
+LOOKED_AT = 2_000
 
 
 @dataclass(frozen=True)
 class Found:
-    """The latest first; `is_more`: there are others."""
+    """The latest first; `is_more`: there are others. `is_common`: so many that these may not be the latest of all."""
 
     pages: Sequence[Page]
     is_more: bool
+    is_common: bool = False
 
 
 def holds(text: str) -> Q:
@@ -32,15 +33,16 @@ def holds(text: str) -> Q:
 
 
 def search_pages(text: str) -> Found:
-    """Pages whose address or title holds the text, in any case. One query. Raises SearchTookTooLong."""
-    pages = Page.objects.filter(holds(text)).select_related("url", "run__crawl").order_by("-fetched_at", "-url_id")
+    """Pages whose address or title holds the text, in any case. Two queries. Raises SearchTookTooLong."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
-            cursor.execute(f"SET LOCAL gin_fuzzy_search_limit = {LOOKED_AT}")
-            found = list(pages[: PAGES + 1])
+            # In no order: to sort all pages that hold "html" would mean to read them all.
+            ids = list(Page.objects.filter(holds(text)).order_by().values_list("pk", flat=True)[: LOOKED_AT + 1])
+            pages = Page.objects.filter(pk__in=ids).select_related("url", "run__crawl").order_by("-fetched_at", "-url_id")
+            found = list(pages[:PAGES])
     except OperationalError as error:
         if "statement timeout" not in str(error):
             raise
         raise SearchTookTooLong from error
-    return Found(found[:PAGES], len(found) > PAGES)
+    return Found(found, is_more=len(ids) > PAGES, is_common=len(ids) > LOOKED_AT)

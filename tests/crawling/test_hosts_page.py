@@ -75,7 +75,7 @@ def test_hosts_are_listed_by_name_found_by_a_part_of_it_and_paged_in_a_fixed_num
     assert queries <= 14
 
 
-def test_pages_of_all_crawls_are_found_by_address_or_title_whatever_their_case(make_site, crawl_to_the_end, viewer):
+def test_pages_of_all_crawls_are_found_by_address_or_title_whatever_their_case(make_site, crawl_to_the_end, viewer, monkeypatch):
     site = make_site({"/": '<title>The Atlas of Birds</title><a href="/Zebra">z</a>', "/Zebra": "x"})
     crawl_to_the_end(f"{site.url}/")
 
@@ -83,6 +83,8 @@ def test_pages_of_all_crawls_are_found_by_address_or_title_whatever_their_case(m
     assert [name.rpartition("/")[2] for name in names(viewer.get(SEARCH, {"q": "/zebra"}))] == ["Zebra"]
     assert names(viewer.get(SEARCH, {"q": "100%"})) == []
     assert "3 characters or more" in viewer.get(SEARCH, {"q": "ab"}).content.decode()
+    monkeypatch.setattr("crawling.searching.LOOKED_AT", 1)
+    assert "the latest of some of them" in viewer.get(SEARCH, {"q": "http"}).content.decode()
 
 
 def test_the_search_reads_its_index(db):

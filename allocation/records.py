@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from django.db.models import Count, Q
+from django.db.models import Count
 
-from allocation.models import Event, EventKind, Pool, ProcessState, RequestState, ResourceClass
+from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState, ResourceClass
 from allocation.selectors import resource_rows
 from allocation.snapshot import EventRow, PoolCard
 from allocation.wording import Measure
@@ -37,10 +37,17 @@ def _event_row(event: Event, measures: list[Measure]) -> EventRow:
 
 def pool_cards() -> list[PoolCard]:
     """Every pool, with how full it is and how many wait."""
-    active = Count("processes", filter=Q(processes__state=ProcessState.ACTIVE), distinct=True)
-    waiting = Count("requests", filter=Q(requests__state=RequestState.WAITING), distinct=True)
-    pools = Pool.objects.annotate(active=active, waits=waiting).prefetch_related("classes").order_by("name")
+    active = dict(Process.objects.filter(state=ProcessState.ACTIVE).order_by().values_list("pool").annotate(Count("pk")))
+    waiting = dict(Request.objects.filter(state=RequestState.WAITING).order_by().values_list("pool").annotate(Count("pk")))
     return [
-        PoolCard(pool.pk, pool.name, pool.policy, pool.is_safe, resource_rows(pool, list(pool.classes.all())), pool.active, pool.waits)
-        for pool in pools
+        PoolCard(
+            id=pool.pk,
+            name=pool.name,
+            policy=pool.policy,
+            is_safe=pool.is_safe,
+            resources=resource_rows(pool, list(pool.classes.all())),
+            processes=active.get(pool.pk, 0),
+            waiting=waiting.get(pool.pk, 0),
+        )
+        for pool in Pool.objects.prefetch_related("classes").order_by("name")
     ]

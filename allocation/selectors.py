@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from django.db.models import Min, Q
@@ -20,8 +20,11 @@ from allocation.wording import Measure
 HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 
-def bank_view(pool_id: int) -> BankView:
-    """Show a pool: its matrices, the proof that it is safe, and every wait explained. Raises UnknownPool."""
+def bank_view(pool_id: int, *, waits_of: Collection[int] | None = None) -> BankView:
+    """Show a pool: its matrices, the proof that it is safe, and every wait explained, or only the waits of some processes.
+
+    Raises UnknownPool.
+    """
     with one_moment():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
@@ -51,7 +54,7 @@ def bank_view(pool_id: int) -> BankView:
         is_safe=not stuck,
         safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
         stuck=stuck,
-        waiting=wait_rows(pool, classes, processes, requests, usual, first),
+        waiting=wait_rows(pool, classes, processes, requests, usual, first, waits_of),
         reserved=reserved,
         held_off=tuple(held_off),
     )
@@ -70,7 +73,7 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     wanted = set(process_ids)
     waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
     pools = waiting.order_by("pool").values_list("pool_id", flat=True).distinct()
-    return {wait.process: wait for pool in pools for wait in bank_view(pool).waiting if wait.process in wanted}
+    return {wait.process: wait for pool in pools for wait in bank_view(pool, waits_of=wanted).waiting}
 
 
 def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from django.db import connection
@@ -46,24 +46,38 @@ def wait_rows(
     requests: Sequence[Request],
     usual: dict[int, float],
     first: Request | None,
+    wanted: Collection[int] | None = None,
 ) -> tuple[WaitRow, ...]:
-    """The requests that wait, in turn, each explained as of this moment. `first` is the one whose turn may be kept."""
+    """The requests that wait, in turn, each explained as of this moment; of those in `wanted` alone where processes are named.
+
+    `first` is the request whose turn may be kept.
+    """
     estimates = _estimates(pool, processes, requests, usual, first)
-    explained = [_explained(pool, classes, processes, request, first) for request in requests]
+    askers = {process.id: process for process in processes}
+    holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
+    reserved = _parties(process for process in processes if process.kept_until)
     return tuple(
-        _wait_row(classes, request, why, estimate, position)
-        for position, (request, why, estimate) in enumerate(zip(requests, explained, estimates, strict=True), start=1)
+        _wait_row(
+            classes, request, _explained(pool, classes, holders, reserved, askers[request.process_id], request, first), estimate, place
+        )
+        for place, (request, estimate) in enumerate(zip(requests, estimates, strict=True), start=1)
+        if wanted is None or request.process_id in wanted
     )
 
 
 def _explained(
-    pool: Pool, classes: Sequence[ResourceClass], processes: Sequence[ProcessRow], request: Request, first: Request | None
+    pool: Pool,
+    classes: Sequence[ResourceClass],
+    holders: Sequence[ProcessRow],
+    reserved: tuple[Party, ...],
+    asker: ProcessRow,
+    request: Request,
+    first: Request | None,
 ) -> Explanation:
     """Why the request is not granted at this moment."""
-    asker = next(process for process in processes if process.id == request.process_id)
-    rows = [process for process in processes if process is asker or (any(process.allocation) and process.kept_until is None)]
+    rows = holders if asker in holders else [*holders, asker]
     measures = tuple(Measure(one.key, one.unit) for one in classes)
-    parties = Parties(_parties(rows), measures, _parties(process for process in processes if process.kept_until))
+    parties = Parties(_parties(rows), measures, reserved)
     state = State(tuple(pool.available), tuple(p.maximum for p in rows), tuple(p.allocation for p in rows))
     amounts = tuple(request.amounts)
     verdict = _verdict(pool, state, rows.index(asker), amounts)

@@ -51,13 +51,18 @@ def run_of(crawl_id: int, number: int | None) -> Run:
     return run
 
 
-def list_crawls(*, state: str = "", text: str = "", before: int | None = None, limit: int) -> tuple[list[CrawlView], int | None]:
+def list_crawls(
+    *, state: str = "", text: str = "", tag: str = "", before: int | None = None, limit: int
+) -> tuple[list[CrawlView], int | None]:
     """A page of crawls, the newest first, and the id to go on before; None at the end.
 
     text: part of the name, in any case. A page may hold fewer than `limit` although there are more: where only looking
     tells the state, one page looks at LOOKED_AT crawls.
     """
-    found = CrawlJob.objects.annotate(run_state=Subquery(Run.objects.filter(crawl=OuterRef("pk")).order_by("-pk").values("state")[:1]))
+    latest = Run.objects.filter(crawl=OuterRef("pk"), is_latest=True)
+    found = CrawlJob.objects.annotate(run_state=Subquery(latest.values("state")))
+    if tag:
+        found = found.filter(tags__contains=[tag])
     if text:
         found = found.filter(name__icontains=text)
     if before is not None:

@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 
+from allocation.models import Request, RequestState
 from allocation.selectors import waits_of
 from crawling.frontier.freeing import FREE_AT
 from crawling.models import Run, RunProcess, Shift
+from crawling.models.jobs import WORKING_STATES
 
 #: the run's host that is free first, the seconds until then, and the other crawl that has it leased, if one has
 NEXT_HOST = f"""
-SELECT DISTINCT ON (q.run_id) q.run_id, h.name, extract(epoch FROM greatest(q.due_at, {FREE_AT}) - clock_timestamp())::float8, c.name
+SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name, extract(epoch FROM greatest(q.due_at, {FREE_AT}) - clock_timestamp())::float8, c.name
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
 LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
 LEFT JOIN crawling_run r ON r.id = p.run_id
 LEFT JOIN crawling_crawljob c ON c.id = r.crawl_id
 WHERE q.run_id = ANY(%s) AND q.queued > 0
-ORDER BY q.run_id, 3
+ORDER BY q.run_id, 4
 """  # noqa: S608  # FREE_AT is a constant
 
 
@@ -40,14 +43,29 @@ def why_idle(runs: Sequence[Run]) -> dict[int, Why]:
         return {}
     states = {run.pk: run.state for run in runs}
     why = {run: Why(states[run], "It is about to ask the bank for a shift.") for run in idle}
-    why.update((run, _at_host(states[run], host, seconds, other)) for run, host, seconds, other in _next_hosts(list(idle)))
+    why.update((run, _at_host(states[run], host, seconds, other)) for run, _, host, seconds, other in next_hosts(list(idle)))
     why.update((run, Why(states[run], "Granted; a worker is about to take up its shift.")) for run, p in idle.items() if _is_granted(p))
     run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
     why.update((run_of[process], Why("waiting", wait.reason)) for process, wait in waits_of(run_of).items())
     return why
 
 
-def _next_hosts(run_ids: list[int]) -> list[tuple[int, str, float, str | None]]:
+def waiting_runs() -> list[int]:
+    """The runs that `why_idle` calls waiting, without the reasons, which cost more: a look at the whole bank."""
+    working = Shift.objects.filter(ended_at=None, process__run=OuterRef("run"))
+    idle = RunProcess.objects.filter(~Exists(working), run__state__in=WORKING_STATES)
+    waiting = Request.objects.filter(state=RequestState.WAITING, process=OuterRef("bank_process"))
+    rows = list(idle.annotate(waits=Exists(waiting)).values_list("run", "waits", "bank_process__lease_until"))
+    at_bank = {run for run, waits, _ in rows if waits}
+    granted = {run for run, _, lease_until in rows if lease_until is not None}
+    rest = {run for run, *_ in rows} - at_bank - granted
+    return sorted(at_bank | {run for run, *_, taken_by in next_hosts(list(rest)) if taken_by}) if rows else []
+
+
+def next_hosts(run_ids: list[int]) -> list[tuple[int, int, str, float, str | None]]:
+    """Of each run with work the host queue that is free first: run, queue, host, seconds until then, who else has the host leased."""
+    if not run_ids:
+        return []
     with connection.cursor() as cursor:
         cursor.execute(NEXT_HOST, [run_ids])
         return list(cursor.fetchall())

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from django.core.paginator import Page, Paginator
-from django.db.models import Case, CharField, Count, F, Func, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, CharField, Count, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.functions import Coalesce, Upper
 
-from crawling.idling import Why, why_idle
+from crawling.idling import waiting_runs
 from crawling.models import CrawlJob, HostQueue, Run, RunCount
-from crawling.models.jobs import WORKING_STATES
+from crawling.models.jobs import SEARCHED
 from crawling.selectors import CrawlView, crawl_views
 
 CRAWLS_PER_PAGE = 50
@@ -20,96 +19,159 @@ LONGEST_SEARCH = 200
 #: as pages show them, in the order of a crawl's life; waiting is a run at work that the bank or another crawl keeps from a shift
 STATES = ("draft", "queued", "running", "waiting", "pausing", "paused", "stopping", "finished", "stopped", "failed")
 COUNTED = {"fetched": "fetched", "known": "discovered", "failed": "failed", "excluded": "excluded", "size": "bytes"}
-SORTS = ("name", "state", *COUNTED, "queued", "started", "made")
+#: sorting by these sums the counts of every crawl found, so only so many are sorted by them
+BY_COUNTS = (*COUNTED, "queued")
+MOST_SUMMED = 5000
+SORTS = ("name", "state", *BY_COUNTS, "started", "made")
 NEWEST_FIRST = "-made"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the address asks for; nonsense counts as nothing."""
+    """What the address asks for; nonsense counts as nothing. `after`: the id of the crawl that the page before ended with."""
 
     state: str = ""
     search: str = ""
+    tag: str = ""
     sort: str = NEWEST_FIRST
-    page: str = "1"
+    after: int | None = None
 
     @classmethod
     def read(cls, query: Any) -> Wanted:
-        state, sort = query.get("state", ""), query.get("sort", "")
+        state, sort, after = query.get("state", ""), query.get("sort", ""), query.get("after", "")
         return cls(
             state=state if state in STATES else "",
-            search=query.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH],
+            search=_words(query, "q"),
+            tag=_words(query, "tag"),
             sort=sort if sort.removeprefix("-") in SORTS else NEWEST_FIRST,
-            page=query.get("page", "1"),
+            after=int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None,
         )
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.state or self.search or self.tag)
+
+
+def _words(query: Any, name: str) -> str:
+    return str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_SEARCH]
 
 
 @dataclass(frozen=True)
 class Listing:
-    """One page of crawls. `states` counts what the search finds by state, states without crawls left out."""
+    """One page of crawls; `following` is the id to go on after, None at the end.
 
-    page: Page
+    `states` counts by state what search and tag find, states without crawls left out; `matching` of them are in the state wanted.
+    `sums`: whether what is found is few enough to be sorted by counts.
+    """
+
     crawls: Sequence[tuple[CrawlJob, CrawlView]]
+    following: int | None
     states: dict[str, int]
     found: int
+    matching: int
+    sums: bool
     any_at_all: bool
 
 
 def list_crawls(wanted: Wanted) -> Listing:
     """Find what is wanted, in a fixed number of queries."""
-    idle = why_idle(list(Run.objects.filter(state__in=WORKING_STATES)))
-    found = _search(_with_state(CrawlJob.objects.all(), idle), wanted.search)
-    counts = dict(found.order_by().values_list("shown").annotate(n=Count("pk")))
-    states = {state: counts[state] for state in STATES if state in counts}
-    total = sum(states.values())
-    rows = _sort(found.filter(shown=wanted.state) if wanted.state else found, wanted.sort)
-    paginator = Paginator(rows, CRAWLS_PER_PAGE)
-    paginator.count = states.get(wanted.state, 0) if wanted.state else total
-    page = paginator.get_page(wanted.page)
-    crawls = list(page.object_list)
+    waiting = waiting_runs()
+    states = _states(wanted, waiting)
+    found = sum(states.values())
+    matching = states.get(wanted.state, 0) if wanted.state else found
+    sums = matching <= MOST_SUMMED
+    order = wanted if sums else replace(wanted, sort=_without_sums(wanted.sort))
+    rows = _after(_sorted(found_crawls(wanted, waiting), order.sort), order)
+    # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
+    ids = list(rows.values_list("pk", flat=True)[: CRAWLS_PER_PAGE + 1])
+    shown = CrawlJob.objects.in_bulk(ids[:CRAWLS_PER_PAGE])
+    crawls = [shown[pk] for pk in ids[:CRAWLS_PER_PAGE] if pk in shown]
     return Listing(
-        page=page,
-        crawls=list(zip(crawls, crawl_views(crawls, idle=idle), strict=True)),
+        crawls=list(zip(crawls, crawl_views(crawls), strict=True)),
+        following=ids[-2] if len(ids) > CRAWLS_PER_PAGE else None,
         states=states,
-        found=total,
-        any_at_all=bool(total) or CrawlJob.objects.exists(),
+        found=found,
+        matching=matching,
+        sums=sums,
+        any_at_all=bool(found) or CrawlJob.objects.exists(),
     )
 
 
-def _with_state(crawls: QuerySet[Any], idle: Mapping[int, Why]) -> Any:
-    """Add `latest`, the id of the latest run, and `shown`, the state that the row shows.
+def found_crawls(wanted: Wanted, waiting: Collection[int]) -> Any:
+    """The crawls that search, tag and state leave, each with `latest`, its latest run's id. waiting: the runs that wait."""
+    crawls = CrawlJob.objects.annotate(last=FilteredRelation("runs", condition=Q(runs__is_latest=True))).annotate(latest=F("last__pk"))
+    if wanted.search:
+        crawls = crawls.annotate(words=SEARCHED).filter(words__contains=Upper(Value(wanted.search)))
+    if wanted.tag:
+        crawls = crawls.filter(tags__contains=[wanted.tag])
+    if wanted.state == "draft":
+        return crawls.filter(last=None)
+    if wanted.state == "waiting":
+        return crawls.filter(last__in=waiting)
+    return crawls.filter(last__state=wanted.state).exclude(last__in=waiting) if wanted.state else crawls
 
-    Who waits is told by the same rule that words the sentence in the row, so that the two never differ.
-    """
-    waiting = [run for run, why in idle.items() if why.state == "waiting"]
-    latest = Run.objects.filter(crawl=OuterRef("pk")).order_by("-number")
-    return crawls.annotate(latest=Subquery(latest.values("pk")[:1])).annotate(
-        shown=Case(
-            When(latest=None, then=Value("draft")),
-            When(latest__in=waiting, then=Value("waiting")),
-            default=Subquery(latest.values("state")[:1]),
-            output_field=CharField(),
-        )
+
+def _states(wanted: Wanted, waiting: Collection[int]) -> dict[str, int]:
+    if not wanted.search and not wanted.tag:
+        return state_counts(waiting)
+    found = found_crawls(Wanted(search=wanted.search, tag=wanted.tag), waiting)
+    shown = Case(
+        When(last=None, then=Value("draft")),
+        When(last__in=waiting, then=Value("waiting")),
+        default=F("last__state"),
+        output_field=CharField(),
     )
+    return _in_order(dict(found.annotate(shown=shown).order_by().values_list("shown").annotate(n=Count("*"))))
 
 
-def _search(crawls: QuerySet[Any], words: str) -> Any:
-    if not words:
-        return crawls
-    seeds = Func(F("seeds"), Value("\n"), function="array_to_string", output_field=CharField())
-    return crawls.annotate(seed_text=seeds).filter(Q(name__icontains=words) | Q(seed_text__icontains=words))
+def state_counts(waiting: Collection[int]) -> dict[str, int]:
+    """All crawls by the state that is shown of them; `waiting` are the runs that wait. No crawl's row is read."""
+    latest = Run.objects.filter(is_latest=True).order_by()
+    counts = dict(latest.values_list("state").annotate(n=Count("*")))
+    if waiting:
+        for state, count in latest.filter(pk__in=waiting).values_list("state").annotate(n=Count("*")):
+            counts[state] -= count
+            counts["waiting"] = counts.get("waiting", 0) + count
+    return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})
 
 
-def _sort(crawls: QuerySet[Any], sort: str) -> Any:
+def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    return {state: counts[state] for state in STATES if counts.get(state)}
+
+
+def _without_sums(sort: str) -> str:
+    return NEWEST_FIRST if sort.removeprefix("-") in BY_COUNTS else sort
+
+
+def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
+    """By `by`, then the newest first; crawls that have none come last."""
     key, is_falling = sort.removeprefix("-"), sort.startswith("-")
-    by: Any = {"name": F("name"), "state": F("shown"), "made": F("created_at")}.get(key)
-    if key == "started":
-        by = Subquery(Run.objects.filter(pk=OuterRef("latest")).values("started_at")[:1])
-    elif key == "queued":
-        queued = HostQueue.objects.filter(run=OuterRef("latest"), queued__gt=0).values("run").annotate(total=Sum("queued")).values("total")
-        by = Coalesce(Subquery(queued), Value(0))
+    if key == "made":
+        return crawls.annotate(by=Value(0)).order_by("-pk" if is_falling else "pk")
+    if key == "name":  # no two crawls have the same
+        return crawls.annotate(by=F("name")).order_by("-name" if is_falling else "name")
+    by: Any = {"state": Coalesce(F("last__state"), Value("draft")), "started": F("last__started_at")}.get(key)
+    if key == "queued":
+        by = _sum(HostQueue.objects.filter(queued__gt=0), "queued")
     elif key in COUNTED:
-        sums = RunCount.objects.filter(run=OuterRef("latest")).values("run").annotate(total=Sum(COUNTED[key])).values("total")
-        by = Coalesce(Subquery(sums), Value(0))
-    crawls = crawls.annotate(by=by)
-    return crawls.order_by(F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk")
+        by = _sum(RunCount.objects, COUNTED[key])
+    return crawls.annotate(by=by).order_by(F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk")
+
+
+def _sum(rows: Any, column: str) -> Any:
+    return Coalesce(Subquery(rows.filter(run=OuterRef("latest")).values("run").annotate(total=Sum(column)).values("total")), Value(0))
+
+
+def _after(rows: QuerySet[Any], wanted: Wanted) -> Any:
+    """What follows the crawl that the page before ended with, wherever that crawl stands by now."""
+    last = rows.filter(pk=wanted.after).values_list("pk", "by").first() if wanted.after is not None else None
+    if last is None:
+        return rows
+    pk, by = last
+    key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
+    if isinstance(rows.query.order_by[0], str):
+        column, value = ("name", by) if key == "name" else ("pk", pk)
+        return rows.filter(**{f"{column}__{'lt' if is_falling else 'gt'}": value})
+    if by is None:
+        return rows.filter(by=None, pk__lt=pk)
+    return rows.filter(Q(**{f"by__{'lt' if is_falling else 'gt'}": by}) | Q(by=None) | Q(by=by, pk__lt=pk))

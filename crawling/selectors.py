@@ -38,12 +38,17 @@ class Counts:
 
 @dataclass(frozen=True)
 class CrawlView:
-    """A crawl and its latest run. `state` is `draft` before the first run, and `waiting` where the bank keeps a run waiting."""
+    """A crawl and its latest run. `state` is `draft` before the first run, and `waiting` where the bank keeps a run waiting.
+
+    run: the run's number among the crawl's; run_id: its id.
+    """
 
     id: int
     name: str
     seeds: Sequence[str]
+    tags: Sequence[str]
     run: int | None
+    run_id: int | None
     state: str
     reason: str
     counts: Counts
@@ -75,6 +80,7 @@ class CrawlView:
             "id": self.id,
             "name": self.name,
             "seeds": list(self.seeds[:10]),
+            "tags": list(self.tags),
             "run": self.run,
             "state": self.state,
             "reason": self.reason,
@@ -131,6 +137,8 @@ def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: Map
         id=crawl.pk,
         name=crawl.name,
         seeds=crawl.seeds,
+        tags=crawl.tags,
+        run_id=run.pk if run else None,
         run=run.number if run else None,
         state=state,
         reason=reason,

@@ -2,11 +2,28 @@
 
 from django.urls import path, re_path
 
-from crawling.views import blacklist, checkpoints, crawl, crawls, deleting, documents, new, page_cache, scope, steering, stored
+from crawling.views import (
+    blacklist,
+    bulk,
+    checkpoints,
+    comparing,
+    crawl,
+    crawls,
+    deleting,
+    documents,
+    new,
+    page_cache,
+    scope,
+    steering,
+    stored,
+    watching,
+)
 
 app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
+    path("bulk/", bulk.bulk, name="bulk"),
+    path("views/", bulk.keep_view, name="views"),
     path("new/", new.new, name="new"),
     path("url/", blacklist.url, name="url"),
     path("blacklist/", blacklist.blacklist, name="blacklist"),
@@ -26,6 +43,11 @@ urlpatterns = [
     path("<int:pk>/robots/", scope.robots, name="robots"),
     path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
+    path("<int:pk>/compare/", comparing.compare, name="compare"),
+    path("<int:pk>/compare/<int:old>/<int:new>/", comparing.compare_page, name="compare-page"),
+    path("<int:pk>/charts/", watching.charts, name="charts"),
+    path("<int:pk>/charts.csv", watching.numbers, name="numbers"),
+    path("<int:pk>/evidence.zip", watching.evidence, name="evidence"),
     path("<int:pk>/extracted/", documents.extracted, name="extracted"),
     re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),
     path("<int:pk>/traps/", documents.judge, name="judge"),

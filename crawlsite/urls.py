@@ -3,15 +3,17 @@
 from django.contrib import admin
 from django.contrib.auth import views as auth_views
 from django.urls import include, path
-from django.views.generic import RedirectView
 
 from crawlsite.api.root import api
 from crawlsite.health.metrics import metrics
 from crawlsite.health.views import healthz, readyz
+from crawlsite.overview.views import numbers, overview
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="crawling:crawls"), name="home"),
+    path("", overview, name="home"),
+    path("overview.csv", numbers, name="overview-csv"),
     path("crawls/", include("crawling.urls")),
+    path("", include("crawling.host_urls")),
     path("bank/", include("allocation.urls")),
     path("dns/", include("crawling.dns_urls")),
     path("dns/", include("dnscache.urls")),

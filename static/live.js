@@ -46,7 +46,7 @@
     return holder.innerHTML;
   }
 
-  // What a swap would lose: the focus of an element without an id, what was scrolled, and what was unfolded.
+  // What a swap would lose: the focus of an element without an id, what was scrolled, ticked and unfolded.
   function sameAs(element) {
     const facts = ["formaction", "href", "name", "value", "aria-label", "aria-labelledby"].filter((name) => element.hasAttribute(name));
     return element.tagName.toLowerCase() + facts.map((name) => `[${name}="${CSS.escape(element.getAttribute(name))}"]`).join("");
@@ -55,7 +55,9 @@
     const focused = live.contains(document.activeElement) && !document.activeElement.id ? sameAs(document.activeElement) : null;
     const scrolled = [...live.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
     const unfolded = [...live.querySelectorAll("details")].map((one) => one.open);
+    const ticked = [...live.querySelectorAll("input[type=checkbox]:checked")].map(sameAs);
     return () => {
+      ticked.forEach((one) => { const box = live.querySelector(one); if (box) box.checked = true; });
       live.querySelectorAll(".scroll").forEach((one, i) => { if (scrolled[i]) [one.scrollLeft, one.scrollTop] = scrolled[i]; });
       live.querySelectorAll("details").forEach((one, i) => { if (unfolded[i] !== undefined) one.open = unfolded[i]; });
       if (focused) live.querySelector(focused)?.focus({ preventScroll: true });

@@ -36,13 +36,16 @@ NOBODY, VIEWER, OPERATOR, ADMINISTRATOR = Role
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 #: route -> method -> the least who may; methods that are left out are not allowed to anybody
 ROUTES: dict[str, dict[str, Role]] = {
-    "": dict.fromkeys(METHODS, NOBODY),  # leads to the crawls, which ask for a log-in
+    "": {"GET": VIEWER},
+    "overview.csv": {"GET": VIEWER},
     "login/": {"GET": NOBODY, "POST": NOBODY, "PUT": NOBODY},
     "logout/": {"POST": NOBODY},
     "healthz": {"GET": NOBODY},
     "readyz": {"GET": NOBODY},
     "metrics": {"GET": VIEWER},
     "crawls/": {"GET": VIEWER},
+    "crawls/bulk/": {"POST": OPERATOR},
+    "crawls/views/": {"POST": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/test-fetch/": {"POST": OPERATOR},
     "crawls/page-cache/": {"GET": VIEWER},
@@ -62,12 +65,21 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/test-scope/": {"POST": OPERATOR},
     "crawls/<int:pk>/scope/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/robots/": {"POST": ADMINISTRATOR},
+    "crawls/<int:pk>/compare/": {"GET": VIEWER},
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/": {"GET": VIEWER},
+    "crawls/<int:pk>/charts/": {"GET": VIEWER},
+    "crawls/<int:pk>/charts.csv": {"GET": VIEWER},
+    "crawls/<int:pk>/evidence.zip": {"GET": OPERATOR},
     "crawls/<int:pk>/extracted/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": {"GET": VIEWER},
     "crawls/<int:pk>/traps/": {"POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/<int:crawl>/max/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
+    "hosts/": {"GET": VIEWER},
+    "hosts/<int:pk>/": {"GET": VIEWER},
+    "hosts/<int:pk>/block/": {"POST": OPERATOR},
+    "search/": {"GET": VIEWER},
     "bank/": {"GET": VIEWER},
     "bank/what-if/": {"GET": VIEWER, "POST": VIEWER},
     "bank/<int:pool>/": {"GET": VIEWER},
@@ -94,9 +106,11 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/resume": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/stop": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/clone": {"POST": OPERATOR},
+    "api/crawls/<crawl_id>/tags": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/retry-failed": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/reports/changes": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps/<key>": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/checkpoints": {"GET": VIEWER, "POST": OPERATOR},
@@ -139,9 +153,11 @@ ROUTES: dict[str, dict[str, Role]] = {
 }
 #: what to send an endpoint, where nothing would be refused whoever sends it
 BODIES: dict[str, dict[str, object]] = {
+    "GET api/crawls/<crawl_id>/reports/changes": {"against": 1},
     "GET api/url": {"u": "http://127.0.0.1:8900/"},
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
+    "POST api/crawls/<crawl_id>/tags": {"tags": ["weekly"]},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
     "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},
@@ -163,6 +179,7 @@ EMPTY = {
     "crawls/<int:pk>/pages/<int:url>/content/",
     "crawls/<int:pk>/pages/<int:url>/record/",
     "crawls/<int:pk>/archive/<int:number>/",
+    "crawls/<int:pk>/compare/<int:old>/<int:new>/",
 }
 #: the queues' pages have no table behind them, and the "view on site" links may lead to those
 OF_NO_TABLE = ("admin/django_rq/", "admin/r/")

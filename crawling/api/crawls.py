@@ -43,9 +43,9 @@ def _dealings(one: Dealings) -> DealingsOut:
 
 @crawls.get("", response=CrawlPage, summary="List crawls, the newest first")
 @may_view
-def index(request: Asking, state: State = "", q: Text = "", cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """`q` is a part of the name. A page may be short although there are more: only `next` tells the end."""
-    views, following = list_crawls(state=state, text=q, before=cursor, limit=limit)
+def index(request: Asking, state: State = "", q: Text = "", tag: Text = "", cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """`q` is a part of the name, `tag` one of the crawl's. A page may be short although there are more: only `next` tells the end."""
+    views, following = list_crawls(state=state, text=q, tag=tag, before=cursor, limit=limit)
     return {"items": [view.as_dict() for view in views], "next": following}
 
 

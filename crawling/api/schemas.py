@@ -34,6 +34,7 @@ class CrawlOut(Numbers):
     id: int
     name: str
     seeds: list[str] = Field(description="the first ten")
+    tags: list[str] = Field(description="words to find it by")
     run: int | None = Field(description="number of the latest run; null for a draft")
     state: str = Field(description="draft, waiting, queued, running, pausing, paused, stopping, finished, stopped or failed")
     reason: str = Field(description="why it is in this state, in a sentence")

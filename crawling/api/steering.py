@@ -8,16 +8,18 @@ from ninja import Body, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.api.crawls import detail
-from crawling.api.parameters import CrawlId, KeepSeconds
+from crawling.api.parameters import TEXT, CrawlId, KeepSeconds
 from crawling.api.permissions import Asking, may_add, may_change
 from crawling.api.schemas import CrawlDetail, CrawlOut, Retried
 from crawling.cursors import crawl_of
 from crawling.models import CrawlJob
+from crawling.rules.tags import LONGEST_TAG, MOST_TAGS
 from crawling.selectors import crawl_view
 from crawling.services.cloning import clone_crawl
 from crawling.services.creating import start_run
 from crawling.services.retrying import retry_failed
 from crawling.services.steering import pause, resume, stop
+from crawling.services.tagging import set_tags
 
 steering = Router()
 
@@ -30,6 +32,11 @@ class Clone(Schema):
 class Retry(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
     status: Annotated[int, Field(ge=-99, le=599)] | None = Field(None, description="only those that failed by this status")
+
+
+class Tags(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["manuals", "weekly"]}]})
+    tags: Annotated[list[Annotated[str, Field(max_length=LONGEST_TAG, pattern=TEXT)]], Field(max_length=MOST_TAGS)]
 
 
 def summary(crawl: CrawlJob) -> dict[str, Any]:
@@ -73,6 +80,12 @@ def stop_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
 def clone(request: Asking, crawl_id: CrawlId, options: Annotated[Clone | None, Body()] = None) -> Status:
     copy = clone_crawl(crawl_of(crawl_id), name=options.name if options else None, by=request.user)
     return Status(201, detail(copy))
+
+
+@steering.post("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
+@may_change
+def tag(request: Asking, crawl_id: CrawlId, wanted: Annotated[Tags, Body()]) -> dict[str, Any]:
+    return summary(set_tags(crawl_of(crawl_id), wanted.tags, by=request.user))
 
 
 @steering.post("/{crawl_id}/retry-failed", response=Retried, summary="Put failed URLs of the latest run back into its queue")

@@ -13,6 +13,7 @@ from crawling.models.patterns import TrapPattern
 from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 from crawling.models.verdicts import Verdict, VerdictCount
+from crawling.models.views import SavedView
 
 __all__ = [
     "AllowedDirectory",
@@ -40,6 +41,7 @@ __all__ = [
     "RunProcess",
     "RunState",
     "RunStatusCount",
+    "SavedView",
     "Shift",
     "TrapPattern",
     "Trial",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, Q
 
 from allocation.models import Process
+
+#: what the search of crawls looks in: name and seeds, in capitals; the function is made in migration 0020
+SEARCHED = Func(F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField())
 
 
 class CrawlJob(models.Model):
@@ -38,6 +42,7 @@ class CrawlJob(models.Model):
     politeness = models.JSONField(default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay")
     reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.rules.sections.reuse`")
     claim = models.JSONField(help_text="Max: units by resource class")
+    tags = ArrayField(models.CharField(max_length=30), default=list, blank=True, help_text="words to find it by, in order of the alphabet")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)
     idempotency_key = models.CharField(
@@ -52,6 +57,10 @@ class CrawlJob(models.Model):
             models.UniqueConstraint(
                 fields=["created_by", "idempotency_key"], condition=~Q(idempotency_key=""), name="a_request_makes_one_crawl"
             )
+        ]
+        indexes = [
+            GinIndex(OpClass(SEARCHED, name="gin_trgm_ops"), name="crawls_by_words"),
+            GinIndex(fields=["tags"], name="crawls_by_tag"),
         ]
 
     def __str__(self) -> str:
@@ -84,6 +93,7 @@ class Run(models.Model):
 
     crawl = models.ForeignKey(CrawlJob, models.CASCADE, related_name="runs")
     number = models.PositiveIntegerField()
+    is_latest = models.BooleanField(default=True, help_text="of its crawl: the one that lists show")
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
     reason = models.TextField(blank=True, help_text="one sentence: why it is in this state")
     trouble = models.TextField(blank=True, default="", help_text="why the product paused it by itself; empty: an operator did")
@@ -101,7 +111,9 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["crawl", "number"], name="runs_of_a_crawl_are_numbered"),
             models.UniqueConstraint(fields=["crawl"], condition=~Q(state__in=ENDED_STATES), name="a_crawl_has_one_live_run"),
+            models.UniqueConstraint(fields=["crawl"], condition=Q(is_latest=True), name="a_crawl_has_one_latest_run"),
         ]
+        indexes = [models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state")]
 
     def __str__(self) -> str:
         return f"{self.crawl.name} run {self.number}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 
 from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
@@ -58,6 +60,7 @@ class Page(models.Model):
             ),
             models.Index(fields=["run", "fingerprint"], condition=Q(duplicate_of=None, digest__isnull=False), name="originals_of_a_run"),
             models.Index(fields=["run", "duplicate_of", "url"], condition=Q(duplicate_of__isnull=False), name="duplicates_of_a_run"),
+            GinIndex(OpClass(Upper("final_url"), name="gin_trgm_ops"), OpClass(Upper("title"), name="gin_trgm_ops"), name="pages_by_words"),
         ]
 
     def __str__(self) -> str:
@@ -97,6 +100,7 @@ class RunCount(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "process_number", "minute"], name="counts_by_process_and_minute")]
+        indexes = [models.Index(fields=["minute"], name="counts_by_minute")]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.minute:%H:%M}"

@@ -15,6 +15,7 @@ from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.reuse import ReuseOrder
 from crawling.services.creating import create_crawl
+from crawling.services.tagging import set_tags
 
 LONGEST_NAME = 100
 #: parts of an order that is older than they are
@@ -51,8 +52,9 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
-    """Make a draft of the same order with its secrets, checked as it stands today. Raises BadOrder and SealBroken."""
-    return create_crawl({**order_of(crawl), **fetching_of(crawl).model_dump(), "name": name or _free_name(crawl.name)}, by=by)
+    """Make a draft of the same order with its secrets and tags, checked as it stands today. Raises BadOrder and SealBroken."""
+    copy = create_crawl({**order_of(crawl), **fetching_of(crawl).model_dump(), "name": name or _free_name(crawl.name)}, by=by)
+    return set_tags(copy, crawl.tags, by=by)
 
 
 def _free_name(name: str) -> str:

@@ -186,6 +186,7 @@ def _new_run(crawl: CrawlJob, by: User | None) -> Run:
     if latest and latest.state not in ENDED_STATES:
         raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
     number = latest.number + 1 if latest else 1
+    crawl.runs.filter(is_latest=True).update(is_latest=False)
     run = Run.objects.create(crawl=crawl, number=number, reason="Asking the bank for a first shift.", judged_by=rules_key(crawl))
     RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
     note(by, crawl, "started", {"run": (latest.number if latest else None, run.number)})

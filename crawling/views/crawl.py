@@ -18,6 +18,7 @@ from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_of
 from crawling.run_page.overview import empty_page, run_page
 from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
 from crawling.services.retrying import retry_failed
+from crawling.stalls import stall_of
 from crawling.views.columns import column
 from crawling.views.steering import back
 
@@ -40,10 +41,12 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     page = run_page(run, level=LEVELS[level], text=text, before=before) if run else empty_page(job)
     asked = {"level": level, "text": text, "before": before}
     is_fragment = getattr(request, "htmx", False)
+    wait = next((process.wait for process in page.dealings if process.wait), None)
+    stall = stall_of(run, wait) if run else None
     answer = render(
         request,
         "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
-        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items()},
+        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items(), "stall": stall},
     )
     patch_vary_headers(answer, ["HX-Request"])
     return answer

@@ -11,8 +11,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from crawling.listing import Listing, Wanted, list_crawls
-from crawling.models import CrawlJob
+from crawling.listing import BY_COUNTS, Listing, Wanted, list_crawls
+from crawling.models import CrawlJob, SavedView
 from crawling.run_page.rates import rates_now
 from crawling.selectors import CrawlView
 from crawling.services.steering import possible
@@ -51,21 +51,31 @@ def crawls(request: HttpRequest) -> HttpResponse:
     """List crawls as the address says; a refresh gets the part that changes."""
     wanted = Wanted.read(request.GET)
     listing = list_crawls(wanted)
-    facts = {"wanted": wanted, "listing": listing, "rows": _rows(listing), "columns": _columns(wanted)}
-    is_refresh = bool(getattr(request, "htmx", False))
-    return render(request, "crawling/_crawls.html" if is_refresh else "crawling/crawls.html", facts)
+    facts = {"wanted": wanted, "listing": listing, "rows": _rows(listing), "columns": _columns(wanted, listing)}
+    if getattr(request, "htmx", False):
+        return render(request, "crawling/_crawls.html", facts)
+    return render(request, "crawling/crawls.html", {**facts, "views": SavedView.objects.filter(user=request.user.pk)})
 
 
 def _rows(listing: Listing) -> list[Row]:
-    at_work = {crawl.latest: view.started_at for crawl, view in listing.crawls if view.started_at and not view.is_at_rest}  # type: ignore[attr-defined]  # annotated
-    now = rates_now(at_work)
+    now = rates_now({view.run_id: view.started_at for _, view in listing.crawls if view.run_id and view.started_at and not view.is_at_rest})
     return [_row(crawl, view, now) for crawl, view in listing.crawls]
 
 
 def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float | None]) -> Row:
-    run = crawl.latest  # type: ignore[attr-defined]  # annotated
-    return Row(crawl, view, possible(view.state), now.get(run, view.pages_per_second), run in now)
+    rate = now.get(view.run_id, view.pages_per_second) if view.run_id else None
+    return Row(crawl, view, possible(view.state), rate, view.run_id in now)
 
 
-def _columns(wanted: Wanted) -> list[Column]:
-    return [column(key, label, is_number and key != "started", now=wanted.sort, falls_first=is_number) for key, label, is_number in COLUMNS]
+def _columns(wanted: Wanted, listing: Listing) -> list[Column]:
+    """Where too many crawls are found to add up the counts of each, those heads do not sort."""
+    return [
+        column(
+            "" if key in BY_COUNTS and not listing.sums else key,
+            label,
+            is_number and key != "started",
+            now=wanted.sort,
+            falls_first=is_number,
+        )
+        for key, label, is_number in COLUMNS
+    ]

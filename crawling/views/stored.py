@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from crawling.archive.reading import decoded, original_of, packed_pieces, packed_record, record_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
-from crawling.rules.revalidation import read_head
+from crawling.textdiff import coding_of
 
 A = TypeVar("A", bound=HttpResponseBase)
 #: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a stranger here
@@ -53,7 +53,7 @@ def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
         record = record_of(original_of(found))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
-    answer = HttpResponse(decoded(record.payload, read_head(record.head).get("content-encoding", "")), content_type=shown_as)
+    answer = HttpResponse(decoded(record.payload, coding_of(record)), content_type=shown_as)
     answer["Content-Security-Policy"] = SAFE
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Referrer-Policy"] = "no-referrer"

@@ -11,6 +11,7 @@ from crawling.api.documents import documents
 from crawling.api.findings import findings
 from crawling.api.history import history
 from crawling.api.page_cache import cache
+from crawling.api.reports import reports as crawl_reports
 from crawling.api.scoping import blacklist, scoping
 from crawling.api.steering import steering
 from crawling.api.trials import trials
@@ -18,7 +19,7 @@ from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.openapi import DescribedAPI
 from dnscache.api import dns
-from dnscache.reports import reports
+from dnscache.reports import reports as dns_reports
 
 DESCRIPTION = """Everything that the dashboard does, for programs.
 
@@ -43,10 +44,11 @@ api.add_router("/crawls", documents, tags=["findings"])
 api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blacklist", blacklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["findings"])
+api.add_router("/crawls", crawl_reports, tags=["findings"])
 api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])
-api.add_router("/dns", reports, tags=["DNS cache"])
+api.add_router("/dns", dns_reports, tags=["DNS cache"])
 api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/trials", trials, tags=["trials"])
 add_error_handlers(api)

@@ -84,7 +84,7 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{key}", "1")
         .replace("{number}", "1")
     )
-    address += "?u=http://a.test/" if path == "/api/url" else ""
+    address += {"/api/url": "?u=http://a.test/", "/api/crawls/{crawl_id}/reports/changes": "?against=1"}.get(path, "")
     asked = permission(method, path)
 
     for role in ("anonymous", "nobody", *ROLES):

@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 from allocation.models import Pool
 from crawling.experiment.running import run_trial
 from crawling.experiment.store import make_trial
+from crawling.models import Host
 from tests.browser.axe import violations
 from tests.browser.house import furnish
 
@@ -40,7 +41,7 @@ def test_pages_before_there_is_anything(open_as, pool):
     nobody, operator, viewer = (open_as(role) for role in (None, "operator", "viewer"))
 
     found = faults(nobody, "/login/")
-    found += [fault for address in ("/crawls/", "/crawls/new/", f"/bank/{pool.pk}/") for fault in faults(operator, address)]
+    found += [fault for address in ("/", "/crawls/", "/crawls/new/", f"/bank/{pool.pk}/") for fault in faults(operator, address)]
     found += faults(operator, "/nowhere/", status=404) + faults(viewer, "/crawls/new/", status=403)
     assert not found, "\n".join(found)
 
@@ -49,13 +50,15 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
     web = make_web()
     web.enough.set()
     crawls = furnish(web.url, by=user_of("operator"))
-    addresses = ["/crawls/", "/crawls/?q=nothing+like+it", "/bank/", f"/bank/{Pool.objects.get().pk}/"]
+    addresses = ["/", "/hosts/", f"/hosts/{Host.objects.earliest('pk').pk}/", "/search/?q=example"]
+    addresses += ["/crawls/", "/crawls/?q=nothing+like+it", "/bank/", f"/bank/{Pool.objects.get().pk}/"]
     addresses += [
         f"/crawls/new/?clone={crawls['holder'].pk}",
         f"/crawls/{crawls['draft'].pk}/delete/",
         f"/crawls/{crawls['holder'].pk}/delete/",
     ]
     addresses += [f"/crawls/{crawl.pk}/" for crawl in crawls.values()]
+    addresses += [f"/crawls/{crawls['holder'].pk}/{part}/" for part in ("charts", "compare")]
     page = open_as("operator")
 
     found = [fault for address in addresses for fault in faults(page, address)]

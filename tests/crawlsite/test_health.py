@@ -34,7 +34,7 @@ def test_ready_knows_of_a_keeper(client):
 
 @pytest.mark.django_db
 def test_not_ready_without_redis(client, settings, monkeypatch):
-    monkeypatch.setattr("crawlsite.health.views.django_rq.get_connection", lambda name: redis.Redis(unix_socket_path="/nonexistent.sock"))
+    monkeypatch.setattr("crawlsite.health.probes.django_rq.get_connection", lambda name: redis.Redis(unix_socket_path="/nonexistent.sock"))
 
     answer = client.get("/readyz")
 

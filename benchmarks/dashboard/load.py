@@ -1,0 +1,107 @@
+"""Fill a database of its own with as much as a large installation has, by SQL where rows are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+HOSTS = """
+INSERT INTO crawling_host (name, delay_seconds)
+SELECT 'www' || n || '.site' || n %% 997 || '.example', 1 FROM generate_series(1, %(hosts)s) n ON CONFLICT DO NOTHING
+"""
+CRAWLS = """
+INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes, batch_size, archive, obey_nofollow, requisites,
+    extract, claim, tags, created_at, idempotency_key, idempotency_digest)
+SELECT 'Old crawl ' || n, ARRAY['https://www' || n %% 997 || '.site' || n || '.example/'], 'host', 'breadth_first', 1, 1, 100, true, false,
+    false, '{}', '{}', ARRAY['team ' || n %% 7], now() - make_interval(mins => %(crawls)s - n), '', ''
+FROM generate_series(1, %(crawls)s) n ON CONFLICT DO NOTHING
+"""
+RUNS = """
+INSERT INTO crawling_run (crawl_id, number, is_latest, state, reason, trouble, created_at, started_at, finished_at)
+SELECT id, 1, true, CASE WHEN id %% 50 = 0 THEN 'failed' WHEN id %% 9 = 0 THEN 'stopped' ELSE 'finished' END, 'Every URL in scope is done.',
+    '', created_at, created_at, created_at + interval '40 minutes'
+FROM crawling_crawljob c WHERE starts_with(c.name, 'Old crawl ') AND NOT EXISTS (SELECT FROM crawling_run r WHERE r.crawl_id = c.id)
+"""
+OLD_COUNTS = """
+INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, bytes)
+SELECT id, 0, date_trunc('minute', started_at), id %% 5000, id %% 4000, id %% 3900, id %% 40, id %% 4000 * 20000::bigint
+FROM crawling_run WHERE state IN ('finished', 'stopped', 'failed') ON CONFLICT DO NOTHING
+"""
+QUEUES = """
+INSERT INTO crawling_hostqueue (run_id, host_id, process_number, queued, done)
+SELECT r.id, h.id, h.id %% 10, 40, 60 FROM unnest(%(runs)s::bigint[]) WITH ORDINALITY AS r (id, place)
+CROSS JOIN LATERAL (SELECT id FROM crawling_host WHERE id %% cardinality(%(runs)s::bigint[]) = r.place - 1) h
+ON CONFLICT DO NOTHING
+"""
+URLS = """
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, state, status)
+SELECT q.run_id, q.id, n, 'https://' || h.name || '/section-' || n %% 31 || '/an-article-about-' || md5(n::text), 3, n,
+    CASE WHEN n %% 25 = 0 THEN 'f' ELSE 's' END, CASE WHEN n %% 25 = 0 THEN 404 ELSE 200 END
+FROM generate_series(%(first)s::int, %(last)s) n
+JOIN LATERAL (SELECT * FROM crawling_hostqueue WHERE id = (%(queues)s::bigint[])[1 + n %% cardinality(%(queues)s::bigint[])]) q ON true
+JOIN crawling_host h ON h.id = q.host_id ON CONFLICT DO NOTHING
+"""
+PAGES = """
+INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, bytes, fingerprint, address, fetch_seconds,
+    fetched_at)
+SELECT id, run_id, status, url, 'text/html', 'utf-8', 'Article ' || fingerprint || ' of ' || substr(md5(fingerprint::text), 1, 6), 20000,
+    fingerprint, '192.0.2.1', 0.2, now() - make_interval(secs => fingerprint %% 86400)
+FROM crawling_url WHERE run_id = ANY(%(runs)s) AND fingerprint BETWEEN %(first)s AND %(last)s ON CONFLICT DO NOTHING
+"""
+MINUTES = """
+INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, bytes)
+SELECT r, p, date_trunc('minute', now()) - make_interval(mins => m), 30, 20 + (m + p) %% 9, 19, 1, 400000
+FROM unnest(%(runs)s::bigint[]) r, generate_series(0, 9) p, generate_series(0, %(minutes)s) m
+ON CONFLICT DO NOTHING
+"""
+SLICE = 50_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much there is to be; `live` crawls have ten processes each in the bank."""
+
+    crawls: int
+    live: int
+    pages: int
+    hosts: int
+
+
+def fill(size: Size) -> list[int]:
+    """Make it, and return the ids of the crawls that have not ended, the one with a tenth of the pages first."""
+    from django.db import connection
+
+    from crawling.models import HostQueue
+
+    live = _live_crawls(size.live)
+    runs = [run.pk for run in live]
+    with connection.cursor() as cursor:
+        cursor.execute(HOSTS, {"hosts": size.hosts})
+        cursor.execute(CRAWLS, {"crawls": size.crawls})
+        for statement in (RUNS, OLD_COUNTS):
+            cursor.execute(statement, {})
+        cursor.execute(QUEUES, {"runs": runs})
+        queues = list(HostQueue.objects.filter(run__in=runs).order_by("pk").values_list("pk", flat=True))
+        for first in range(1, size.pages + 1, SLICE):
+            part: dict[str, Any] = {"first": first, "last": min(first + SLICE - 1, size.pages), "queues": queues, "runs": runs}
+            cursor.execute(URLS, part)
+            cursor.execute(PAGES, part)
+        cursor.execute(MINUTES, {"runs": runs, "minutes": 24 * 60})
+        cursor.execute("VACUUM ANALYZE")
+    return [run.crawl_id for run in live]
+
+
+def _live_crawls(count: int) -> list[Any]:
+    """Crawls as an operator makes and starts them: some hold, and the others wait at the bank."""
+    from crawling.models import AllowedNetwork, CrawlJob, Run
+    from crawling.models.jobs import ENDED_STATES
+    from crawling.services.creating import create_crawl, start_run
+
+    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    for number in range(count):
+        name = f"Live crawl {number}"
+        if not CrawlJob.objects.filter(name=name).exists():
+            seeds = [f"http://127.0.{number}.{one}:8900/" for one in range(1, 11)]
+            start_run(create_crawl({"name": name, "seeds": seeds, "delay_seconds": 1, "processes": 10, "max_pages": 20_000}))
+    Run.objects.filter(crawl__name__startswith="Live crawl", state="queued").update(started_at="2026-01-01T00:00Z")
+    return list(Run.objects.exclude(state__in=ENDED_STATES).filter(crawl__name__startswith="Live crawl").order_by("pk"))

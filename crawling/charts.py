@@ -1,0 +1,101 @@
+"""Numbers over time for charts: few enough points to read, each the sum of its interval. One query a chart."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from io import StringIO
+
+from django.db import connection
+from django.utils import timezone
+
+from crawling.models import Run
+
+#: hours that the chart of everything reaches back, and the minutes that each of its points sums
+SPANS = {1: 1, 24: 15}
+#: a chart of a run has at most so many points
+POINTS = 240
+SERIES = ("fetched", "failed", "discovered", "bytes")
+
+SUMS = """
+SELECT date_bin(%(step)s::interval, minute, %(origin)s),
+    sum(fetched)::bigint, sum(failed)::bigint, sum(discovered)::bigint, sum(bytes)::bigint
+FROM crawling_runcount WHERE minute >= %(since)s AND minute <= %(until)s AND (%(run)s::bigint IS NULL OR run_id = %(run)s)
+GROUP BY 1
+"""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was done in the interval that begins at `at`. A retry takes failures off again, so they may be negative."""
+
+    at: datetime
+    fetched: int
+    failed: int
+    discovered: int
+    bytes: int
+
+    @property
+    def megabytes(self) -> float:
+        return round(self.bytes / 1e6, 2)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Points without gaps, the oldest first, `minutes` apart; the last interval may not be over yet."""
+
+    minutes: int
+    points: tuple[Point, ...]
+
+    @property
+    def interval(self) -> str:
+        return "minute" if self.minutes == 1 else f"{self.minutes} minutes"
+
+    @property
+    def fetched(self) -> int:
+        return sum(point.fetched for point in self.points)
+
+    @property
+    def failed(self) -> int:
+        return max(0, sum(point.failed for point in self.points))
+
+    @property
+    def bytes(self) -> int:
+        return sum(point.bytes for point in self.points)
+
+
+def chart_of_all(hours: int) -> Chart:
+    """What all crawls together did in the last hours."""
+    now = timezone.now()
+    return _chart(now - timedelta(hours=hours), now, SPANS[hours], None)
+
+
+def chart_of_run(run: Run) -> Chart:
+    """What a run did from its first fetch to its end or now."""
+    until = run.finished_at or timezone.now()
+    since = run.started_at or until
+    return _chart(since, until, max(1, -(-int((until - since).total_seconds() // 60 + 1) // POINTS)), run)
+
+
+def _chart(since: datetime, until: datetime, minutes: int, run: Run | None) -> Chart:
+    step = timedelta(minutes=minutes)
+    first = since.replace(second=0, microsecond=0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SUMS, {"step": f"{minutes} minutes", "origin": first, "since": first, "until": until, "run": run.pk if run else None}
+        )
+        sums = {at: rest for at, *rest in cursor.fetchall()}
+    length = int((until - first) / step) + 1
+    return Chart(minutes, tuple(Point(at, *sums.get(at, (0, 0, 0, 0))) for at in (first + i * step for i in range(length))))
+
+
+def as_csv(chart: Chart) -> Iterator[str]:
+    """The numbers behind a chart, times in ISO 8601."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["from", "minutes", *SERIES])
+    for point in chart.points:
+        writer.writerow([point.at.isoformat(), chart.minutes, *(getattr(point, name) for name in SERIES)])
+    yield text.getvalue()

@@ -1,0 +1,133 @@
+"""Two runs of a crawl compared: pages added, gone and changed, and statuses that flipped; in all, by host, and one by one.
+
+Pages are the same if their URLs are. A URL that is in a run and was not answered there counts as not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+
+from crawling.errors import CrawlError
+from crawling.models import Run
+
+#: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the server busy
+MOST_SECONDS = 20
+HOSTS = 50
+KINDS = ("added", "gone", "changed", "flipped")
+
+#: same content: the digest where both have one; else the fingerprint. A redirect has its target for content.
+BOTH = """
+WITH old AS MATERIALIZED (
+    SELECT u.fingerprint AS key, u.url, u.queue_id, p.* FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id WHERE p.run_id = %(old)s
+), new AS MATERIALIZED (
+    SELECT u.fingerprint AS key, u.url, u.queue_id, p.* FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id WHERE p.run_id = %(new)s
+), pairs AS (
+    SELECT old.url_id AS old_id, new.url_id AS new_id, old.status AS old_status, new.status AS new_status, old.title AS old_title,
+        new.title AS new_title, old.bytes AS old_bytes, new.bytes AS new_bytes, coalesce(new.url, old.url) AS url,
+        coalesce(new.queue_id, old.queue_id) AS queue_id,
+        CASE WHEN old.url_id IS NULL THEN 'added' WHEN new.url_id IS NULL THEN 'gone' WHEN old.status <> new.status THEN 'flipped'
+            WHEN new.status = 304 THEN 'same'
+            WHEN coalesce(old.digest <> new.digest, old.fingerprint <> new.fingerprint) OR old.final_url <> new.final_url THEN 'changed'
+            ELSE 'same' END AS kind
+    FROM old FULL JOIN new ON old.key = new.key AND old.url = new.url
+)
+"""
+SUMMARY = f"""{BOTH}
+SELECT h.name, kind, count(*) FROM pairs JOIN crawling_hostqueue q ON q.id = pairs.queue_id JOIN crawling_host h ON h.id = q.host_id
+GROUP BY 1, 2
+"""  # noqa: S608  # BOTH is a constant
+ROWS = f"""{BOTH}
+SELECT kind, url, old_id, new_id, old_status, new_status, old_title, new_title, old_bytes, new_bytes FROM pairs
+WHERE kind = ANY(%(kinds)s) AND (%(host)s = '' OR queue_id IN (
+    SELECT q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id IN (%(old)s, %(new)s) AND h.name = %(host)s))
+    AND url > %(after)s
+ORDER BY url LIMIT %(limit)s
+"""  # noqa: S608  # BOTH is a constant
+
+
+class ComparingTookTooLong(CrawlError):
+    """The runs are so large that comparing them was broken off after 20 seconds; try again when the machine has less to do."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Pages of two runs by what became of them; `same` are in both, with the same status and content."""
+
+    added: int = 0
+    gone: int = 0
+    changed: int = 0
+    flipped: int = 0
+    same: int = 0
+
+    @property
+    def different(self) -> int:
+        return self.added + self.gone + self.changed + self.flipped
+
+
+@dataclass(frozen=True)
+class HostCounts:
+    """The same of one host."""
+
+    host: str
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All pages, and the hosts where most is different first; `more_hosts` are left out."""
+
+    counts: Counts
+    hosts: Sequence[HostCounts]
+    more_hosts: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A page that is not the same in both runs. `old_id`, `new_id`: the ids of its URL in each, None where it is not there."""
+
+    kind: str
+    url: str
+    old_id: int | None
+    new_id: int | None
+    old_status: int | None
+    new_status: int | None
+    old_title: str | None
+    new_title: str | None
+    old_bytes: int | None
+    new_bytes: int | None
+
+
+def summary_of(old: Run, new: Run) -> Summary:
+    """Count what is different between two runs. Raises ComparingTookTooLong."""
+    by_host: dict[str, dict[str, int]] = {}
+    for host, kind, count in _ask(SUMMARY, {"old": old.pk, "new": new.pk}):
+        by_host.setdefault(host, {})[kind] = count
+    hosts = [HostCounts(host, Counts(**kinds)) for host, kinds in by_host.items()]
+    hosts.sort(key=lambda one: (-one.counts.different, one.host))
+    total = Counts(**{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "same")})
+    return Summary(total, hosts[:HOSTS], max(0, len(hosts) - HOSTS))
+
+
+def differences(old: Run, new: Run, *, kind: str = "", host: str = "", after: str = "", limit: int) -> tuple[list[Difference], str | None]:
+    """A page of differences of a kind (all kinds if empty) by address, and the address to go on after. Raises ComparingTookTooLong."""
+    wanted = {"kinds": [kind] if kind else list(KINDS), "host": host, "after": after, "limit": limit + 1}
+    rows = [Difference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})]
+    return rows[:limit], rows[limit - 1].url if len(rows) > limit else None
+
+
+def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = '{MOST_SECONDS}s'")
+            cursor.execute("SET LOCAL work_mem = '64MB'")
+            cursor.execute(query, values)  # type: ignore[arg-type]  # whatever PostgreSQL has a type for
+            return list(cursor.fetchall())
+    except OperationalError as error:
+        if "statement timeout" not in str(error):
+            raise
+        raise ComparingTookTooLong from error

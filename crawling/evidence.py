@@ -1,0 +1,86 @@
+"""What to send to whoever is to find out why a run is not fetching: a ZIP file of what its pages show and what they rest on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from io import BytesIO, StringIO
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from allocation.models import Process
+from allocation.selectors import holdings_of, resource_rows
+from allocation.snapshot import WaitRow
+from crawling.findings import list_log, minutes
+from crawling.models import Run, Shift, Url, UrlState
+from crawling.rules.stalls import verdict
+from crawling.run_page.bank import dealings_of
+from crawling.run_page.hosts import host_rows, hosts_of
+from crawling.selectors import run_view
+from crawling.services.bank import default_pool
+from crawling.services.cloning import order_of
+from crawling.stalls import facts_of
+
+LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 1440
+
+
+def evidence_of(run: Run) -> bytes:
+    """The bundle, each part of it bounded whatever the size of the run."""
+    content = BytesIO()
+    with ZipFile(content, "w", ZIP_DEFLATED) as bundle:
+        for name, text in _parts(run).items():
+            bundle.writestr(name, text)
+    return content.getvalue()
+
+
+def _parts(run: Run) -> dict[str, str]:
+    waits = [process.wait for process in dealings_of(run) if process.wait]
+    facts = facts_of(run, waits[0] if waits else None)
+    lines, _ = list_log(run, limit=LINES)
+    hosts = [asdict(row) for row in host_rows(run, list(hosts_of(run)[:HOSTS]))]
+    shifts = (
+        Shift.objects.filter(process__run=run)
+        .order_by("-pk")
+        .values("pk", "process__number", "epoch", "worker", "started_at", "ended_at", "ending")
+    )
+    waiting = Url.objects.filter(run=run, state__in=[UrlState.QUEUED, UrlState.IN_PROCESS]).order_by("queue", "rank")
+    urls = waiting.values("url", "state", "attempts", "due_at", "status", "error", "shift")
+    by_minute, _ = minutes(run, limit=MINUTES)
+    return {
+        "verdict.json": _json({"verdict": asdict(verdict(facts)), "facts": asdict(facts)}),
+        "crawl.json": _json({**run_view(run).as_dict(), "order": order_of(run.crawl)}),
+        "bank.json": _json(_bank(run, waits)),
+        "hosts.csv": _csv(hosts),
+        "shifts.csv": _csv(list(shifts[:SHIFTS])),
+        "urls-waiting.csv": _csv(list(urls[:URLS])),
+        "minutes.csv": _csv([asdict(row) for row in by_minute]),
+        "log.txt": "".join(f"{line.at:%Y-%m-%dT%H:%M:%S.%fZ} {line.get_level_display()} {line.message} {line.url}\n" for line in lines),
+    }
+
+
+def _bank(run: Run, waits: Sequence[WaitRow]) -> dict[str, Any]:
+    own = list(Process.objects.filter(run_process__run=run).values())
+    ids = [row["id"] for row in own]
+    pool = default_pool()
+    return {
+        "resources": [asdict(row) for row in resource_rows(pool, list(pool.classes.all()))],
+        "is_safe": pool.is_safe,
+        "processes": own,
+        "holdings": [asdict(one) for held in holdings_of(ids).values() for one in held],
+        "waits": [asdict(wait) for wait in waits],
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, default=str, ensure_ascii=False)
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    text = StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()

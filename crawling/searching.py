@@ -1,0 +1,48 @@
+"""Pages of all crawls by a piece of their address or title."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import Q
+
+from crawling.models import Page
+from crawling.run_page.pages import SEARCH_SECONDS, SearchTookTooLong
+
+PAGES = 100
+#: the index knows pieces of three characters
+SHORTEST = 3
+#: of a text that very many pages hold, so many are looked at, whichever are found first
+LOOKED_AT = 2_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """The latest first; `is_more`: there are others. `is_common`: so many that these may not be the latest of all."""
+
+    pages: Sequence[Page]
+    is_more: bool
+    is_common: bool = False
+
+
+def holds(text: str) -> Q:
+    """The condition as the index `pages_by_words` is written."""
+    return Q(final_url__icontains=text) | Q(title__icontains=text)
+
+
+def search_pages(text: str) -> Found:
+    """Pages whose address or title holds the text, in any case. Two queries. Raises SearchTookTooLong."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
+            # In no order: to sort all pages that hold "html" would mean to read them all.
+            ids = list(Page.objects.filter(holds(text)).order_by().values_list("pk", flat=True)[: LOOKED_AT + 1])
+            pages = Page.objects.filter(pk__in=ids).select_related("url", "run__crawl").order_by("-fetched_at", "-url_id")
+            found = list(pages[:PAGES])
+    except OperationalError as error:
+        if "statement timeout" not in str(error):
+            raise
+        raise SearchTookTooLong from error
+    return Found(found, is_more=len(ids) > PAGES, is_common=len(ids) > LOOKED_AT)

@@ -1,0 +1,39 @@
+"""Keep and forget somebody's views of the list of crawls."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.http import QueryDict
+
+from crawling.errors import CrawlError
+from crawling.models import SavedView
+
+MOST_VIEWS = 30
+#: what of the list's address makes a view; where somebody stood in it does not
+PARTS = ("state", "q", "tag", "sort")
+
+
+class BadView(CrawlError):
+    """The view cannot be saved."""
+
+
+def save_view(user: User, name: str, query: str) -> SavedView:
+    """Save the list's address under a name, instead of what the user had under it. Raises BadView."""
+    name = " ".join(name.split())
+    longest = SavedView._meta.get_field("name").max_length
+    if not name or not name.isprintable() or len(name) > (longest or 0):
+        raise BadView(f"Give the view a name of one to {longest} characters.")
+    wanted = QueryDict(query)
+    kept = QueryDict(mutable=True)
+    kept.update({part: wanted[part] for part in PARTS if wanted.get(part)})
+    if not kept:
+        raise BadView("Filter, search or sort the list first; then there is something to save.")
+    if SavedView.objects.filter(user=user).exclude(name=name).count() >= MOST_VIEWS:
+        raise BadView(f"You have {MOST_VIEWS} views; forget one first.")
+    view, _ = SavedView.objects.update_or_create(user=user, name=name, defaults={"query": kept.urlencode()[:1000]})
+    return view
+
+
+def forget_view(user: User, pk: int) -> None:
+    """Forget one of the user's views; of others' nothing happens."""
+    SavedView.objects.filter(user=user, pk=pk).delete()

@@ -1,0 +1,75 @@
+"""Two runs of a crawl side by side, and the text of one page in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from crawling.comparing import KINDS, ComparingTookTooLong, differences, summary_of
+from crawling.errors import ArchiveTrouble
+from crawling.models import CrawlJob, Page, Run
+from crawling.textdiff import diff, text_lines
+from crawling.views.crawl import asked_number, asked_run
+
+ROWS = 100
+RUNS = 50
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def compare(request: HttpRequest, pk: int) -> HttpResponse:
+    """What is different in `?run=` (the latest) against `?against=` (the one before): of a `?kind=`, on a `?host=`, after an address."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    new = asked_run(request, job)
+    if new is None:
+        raise Http404(f"{job.name} has never been started, so there are no runs to compare.")
+    old = _against(request, job, new)
+    kind = request.GET.get("kind", "")
+    kind = kind if kind in KINDS else ""
+    host, after = (request.GET.get(name, "").replace("\0", "")[:4000] for name in ("host", "after"))
+    here: dict[str, Any] = {
+        "crawl": job,
+        "new": new,
+        "old": old,
+        "kind": kind,
+        "host": host,
+        "after": after,
+        "runs": job.runs.all()[:RUNS],
+        "kinds": KINDS,
+    }
+    if old:
+        try:
+            rows, following = differences(old, new, kind=kind, host=host, after=after, limit=ROWS)
+            here |= {"summary": summary_of(old, new), "rows": rows, "following": following}
+        except ComparingTookTooLong as error:
+            messages.error(request, str(error))
+    return render(request, "crawling/compare.html", here)
+
+
+def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
+    number = asked_number(request, "against")
+    if number is None:
+        return job.runs.filter(number__lt=new.number).first() or job.runs.exclude(pk=new.pk).first()
+    return get_object_or_404(job.runs, number=number)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def compare_page(request: HttpRequest, pk: int, old: int, new: int) -> HttpResponse:
+    """The text of one URL in two runs."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(run__crawl=job)
+    pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
+    here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1]}
+    try:
+        here["lines"] = diff(*map(text_lines, pages))
+    except ArchiveTrouble as trouble:
+        here["trouble"] = str(trouble)
+    return render(request, "crawling/compare_page.html", here)

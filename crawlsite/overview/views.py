@@ -1,0 +1,53 @@
+"""The overview: everything at a glance."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET
+
+from allocation.records import pool_cards
+from crawling.charts import SPANS, as_csv, chart_of_all
+from crawling.overview import crawls_now
+from crawlsite.health.probes import parts
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def overview(request: HttpRequest) -> HttpResponse:
+    """What runs, what waits and on what, what fails, how fast, whether the bank is safe and every part answers."""
+    hours = _hours(request)
+    services = parts()
+    here = {
+        "crawls": crawls_now(),
+        "chart": chart_of_all(hours),
+        "hours": hours,
+        "hours_text": str(hours),
+        "spans": list(SPANS),
+        "parts": services,
+        "broken": [part for part in services if not part.is_fine],
+        "pools": pool_cards() if request.user.has_perm("allocation.view_pool") else [],
+    }
+    is_fragment = bool(getattr(request, "htmx", False))
+    answer = render(request, "overview/_overview.html" if is_fragment else "overview/overview.html", here)
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def numbers(request: HttpRequest) -> StreamingHttpResponse:
+    """The numbers behind the overview's chart, as CSV."""
+    hours = _hours(request)
+    headers = {"Content-Disposition": f'attachment; filename="crawls-{hours}h.csv"'}
+    return StreamingHttpResponse(as_csv(chart_of_all(hours)), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _hours(request: HttpRequest) -> int:
+    """How far back; nonsense counts as the least."""
+    asked = request.GET.get("hours", "")
+    return next((hours for hours in SPANS if str(hours) == asked), min(SPANS))

@@ -1,0 +1,38 @@
+"""Numbers over time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from crawling.charts import POINTS, chart_of_run
+from crawling.models import RunCount
+from tests.crawling.frontiers import Frontier
+from tests.crawling.pages import browser, soup
+
+
+@pytest.mark.django_db
+def test_a_long_run_has_few_points_which_sum_to_everything():
+    run, now = Frontier().run, timezone.now().replace(second=0, microsecond=0)
+    run.started_at, run.finished_at = now - timedelta(hours=12), now
+    run.save()
+    RunCount.objects.bulk_create(
+        RunCount(run=run, process_number=n % 2, minute=now - timedelta(minutes=n), fetched=n, failed=1, bytes=10) for n in range(700)
+    )
+
+    chart = chart_of_run(run)
+
+    assert len(chart.points) <= POINTS
+    assert (chart.minutes, chart.fetched, chart.failed, chart.bytes) == (4, sum(range(700)), 700, 7000)
+    viewer = browser("viewer")
+    page = soup(viewer.get(reverse("crawling:charts", args=[run.crawl_id])))
+    assert [caption.get_text() for caption in page.select("figure.chart caption")] == [
+        "Pages, and addresses found, by 4 minutes (UTC)",
+        "Received, by 4 minutes (UTC)",
+    ]
+    lines = b"".join(viewer.get(page.select_one("figure.chart a")["href"])).decode().splitlines()
+    assert lines[0] == "from,minutes,fetched,failed,discovered,bytes"
+    assert len(lines) == len(chart.points) + 1

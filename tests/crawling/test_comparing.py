@@ -1,0 +1,58 @@
+"""Two runs of one crawl compared, on the page and in JSON."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from crawling.services.creating import start_run
+from crawling.textdiff import diff
+from tests.crawling.pages import browser, soup
+
+
+def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_text_changed(make_site, crawl_to_the_end, work_off):
+    pages = {"/stays": "same", "/gone": "bye", "/changes": "<p>one</p><p>two</p><script>x=1</script>", "/flips": "here"}
+    site = make_site({"/": "".join(f'<a href="{path}">x</a>' for path in pages), **pages})
+    first = crawl_to_the_end(f"{site.url}/")
+    del site.pages["/flips"]
+    site.pages["/changes"] = "<p>one</p><p>three</p><script>x=2</script>"
+    site.pages["/"] = "".join(f'<a href="{path}">x</a>' for path in ("/stays", "/changes", "/flips", "/new"))
+    site.pages["/new"] = "hello"
+    work_off(start_run(first.crawl))
+    viewer = browser("viewer")
+
+    page = soup(viewer.get(reverse("crawling:compare", args=[first.crawl_id])))
+
+    rows = {row.th.a.get_text().removeprefix(site.url): row.td.get_text() for row in page.select(".board section:first-child tbody tr")}
+    assert rows == {"/": "changed", "/changes": "changed", "/flips": "flipped", "/gone": "gone", "/new": "added"}
+    assert [cell.get_text() for cell in page.select("section:last-child tbody td")] == ["1", "1", "2", "1", "1"]
+    changed = soup(viewer.get(page.find("a", attrs={"aria-label": f"Differences in the text of {site.url}/changes"})["href"]))
+    assert [line.get_text() for line in changed.select(".diff del, .diff ins")] == ["two", "three"]
+
+    address = f"/api/crawls/{first.crawl_id}/reports/changes"
+    told = viewer.get(address, {"against": 1, "kind": "added"}).json()
+    assert [item["url"] for item in told["items"]] == [f"{site.url}/new"]
+    assert told["summary"]["counts"] == {"added": 1, "gone": 1, "changed": 2, "flipped": 1, "same": 1}
+    part = viewer.get(address, {"against": 1, "limit": 2}).json()
+    rest = viewer.get(address, {"against": 1, "cursor": part["next"]}).json()
+    assert len(part["items"]) + len(rest["items"]) == 5
+
+
+def test_a_crawl_of_one_run_says_when_there_will_be_something_to_compare(crawl_to_the_end, make_site):
+    run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
+
+    assert "There is only one run" in browser("viewer").get(reverse("crawling:compare", args=[run.crawl_id])).content.decode()
+
+
+def test_a_diff_leaves_equal_lines_out_but_for_those_around_a_change():
+    old = [str(n) for n in range(100)]
+    new = [*old[:50], "new", *old[51:]]
+
+    lines = diff(old, new)
+
+    assert [(line.kind, line.text) for line in lines if line.kind != "same"] == [
+        ("skipped", "47 equal lines"),
+        ("gone", "50"),
+        ("added", "new"),
+        ("skipped", "46 equal lines"),
+    ]
+    assert diff(old, old) == []

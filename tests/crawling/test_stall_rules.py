@@ -1,0 +1,54 @@
+"""The verdict on a run that is not fetching: one cause for every state of things."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawling.rules.stalls import Cause, Facts, NextHost, verdict
+
+HERE = {"state": "running", "queued": 5, "workers": 1}
+RESTING = NextHost("a.test", 90)
+
+
+@pytest.mark.parametrize(
+    ("cause", "facts", "words"),
+    [
+        (Cause.FETCHING, {"quiet_seconds": 10, "lease_seconds": 50}, "Fetching"),
+        (Cause.STUCK, {"quiet_seconds": 400, "lease_seconds": 50}, "written nothing for 7 min"),
+        (Cause.RESTING, {"quiet_seconds": 400, "lease_seconds": 50, "next_host": RESTING}, "a.test may be fetched from in 90 s"),
+        (Cause.WORKER_LOST, {"quiet_seconds": 10, "lease_seconds": -5}, "silent for 5 s"),
+        (Cause.NO_KEEPER, {"quiet_seconds": 10, "lease_seconds": -5, "is_keeper_there": False}, "no keeper to take its units back"),
+        (Cause.GRANT, {"wait": "Needs 1 worker", "wait_ends": "a release"}, "Needs 1 worker"),
+        (Cause.STARTING, {"granted_seconds": 3}, "about to take up"),
+        (Cause.NO_WORKER, {"granted_seconds": 3, "workers": 0}, "no worker to take"),
+        (Cause.NO_KEEPER, {"granted_seconds": 90, "is_keeper_there": False}, "no keeper to tell a worker"),
+        (Cause.STUCK, {"granted_seconds": 90}, "no worker has taken"),
+        (Cause.STARTING, {"granted_seconds": 3, "workers": None}, "about to take up"),
+        (Cause.EMPTY, {"queued": 0}, "about to finish"),
+        (Cause.EMPTY, {"queued": 0, "quarantined": 3}, "3 URLs in quarantine"),
+        (Cause.HOST_TAKEN, {"next_host": NextHost("a.test", 0, taken_by="Manuals")}, "Manuals is fetching from a.test"),
+        (Cause.RESTING, {"next_host": RESTING}, "a.test may be fetched from in 90 s"),
+        (Cause.THROTTLED, {"next_host": NextHost("a.test", 90, status=429)}, "a.test answered 429"),
+        (Cause.THROTTLED, {"next_host": NextHost("a.test", 9000, status=503)}, "in 2 h"),
+        (Cause.STARTING, {"next_host": NextHost("a.test", -5)}, "about to ask"),
+        (Cause.NO_KEEPER, {"next_host": NextHost("a.test", -5), "is_keeper_there": False}, "no keeper to ask"),
+        (Cause.NO_WORKER, {"next_host": NextHost("a.test", -5), "workers": 0}, "no worker for crawls"),
+        (Cause.STUCK, {"next_host": NextHost("a.test", -500)}, "due for 8 min"),
+        (Cause.PAUSED, {"state": "paused", "paused": "Paused by ann."}, "Paused by ann."),
+        (Cause.ENDING, {"state": "stopping", "quiet_seconds": 10}, "being finished first"),
+        (Cause.STUCK, {"state": "pausing", "quiet_seconds": 400}, "pausing, but its shift has written nothing"),
+    ],
+)
+def test_the_verdict_names_the_cause_and_says_it_in_a_sentence(cause, facts, words):
+    found = verdict(Facts(**{**HERE, **facts}))
+
+    assert (found.cause, words in found.sentence) == (cause, True), found
+
+
+def test_what_does_not_pass_by_itself_comes_with_a_remedy():
+    troubles = [
+        verdict(Facts(**{**HERE, **facts}))
+        for facts in ({"workers": 0}, {"is_keeper_there": False}, {"quiet_seconds": 999}, {"granted_seconds": 999})
+    ]
+
+    assert all(trouble.is_trouble and trouble.remedy for trouble in troubles)

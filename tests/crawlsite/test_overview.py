@@ -1,0 +1,83 @@
+"""The first page after the log-in: what runs, what waits and on what, what needs somebody, in a fixed number of queries."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from crawling.models import Run, RunCount
+from crawling.services.creating import create_crawl, start_run
+from crawling.services.shifts import begin_shift
+from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
+from tests.crawling.pages import browser, soup
+
+HOME = reverse("home")
+
+
+@pytest.fixture
+def operator(db):
+    return browser("operator")
+
+
+def test_an_empty_installation_says_what_to_do_and_which_parts_are_missing(operator):
+    page = soup(operator.get(HOME))
+
+    assert page.select_one(f"main a[href='{reverse('crawling:new')}']")
+    assert "Workers, Keeper are not fine" in page.select_one(".headline").get_text()
+
+
+def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, order):  # noqa: F811
+    runs = [
+        start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=name, claim={"bandwidth": 60_000})))
+        for n, name in enumerate(("Atlas", "Busy", "Caught"))
+    ]
+    begin_shift(runs[0].processes.get(), epoch=1, worker="w")
+    Run.objects.filter(pk=runs[2].pk).update(state="failed", finished_at=timezone.now(), reason="It claims too much.")
+    now = timezone.now().replace(second=0, microsecond=0)
+    RunCount.objects.create(run=runs[0], process_number=7, minute=now - timedelta(minutes=5), fetched=42, failed=2, bytes=1000)
+
+    page = soup(operator.get(HOME))
+
+    text = page.main.get_text(" ", strip=True)
+    assert "1 crawl is fetching" in text
+    assert "1 waits" in text
+    assert "1 crawl wants looking after" in text
+    assert "It claims too much." in text
+    assert "Held by Atlas" in page.select_one(".idle").get_text(" ")
+    assert "42 fetched, 2 failed" in text
+    assert [data["value"] for data in page.select("figure.chart tbody tr:nth-last-child(6) data")] == ["42", "2"]
+    csv = b"".join(operator.get(reverse("overview-csv"))).decode()
+    assert len(csv.splitlines()) == 62
+    assert f"{(now - timedelta(minutes=5)).isoformat()},1,42,2,0,1000" in csv
+
+
+def test_a_refresh_is_the_changing_part_alone_and_304_while_nothing_changes(operator):
+    first = operator.get(HOME, headers={"HX-Request": "true"})
+
+    assert b"<html" not in first.content
+    assert operator.get(HOME, headers={"HX-Request": "true", "If-None-Match": first["ETag"]}).status_code == 304
+
+
+def test_it_takes_the_same_queries_however_many_crawls_there_are(operator, order):  # noqa: F811
+    def queries():
+        with CaptureQueriesContext(connection) as captured:
+            operator.get(HOME)
+        return len(captured)
+
+    def start(first, last):
+        for n in range(first, last):
+            run = start_run(create_crawl(order(f"http://127.0.{n}.1:8900/", name=f"c{n}", claim={"bandwidth": 60_000})))
+            if n % 2:
+                begin_shift(run.processes.get(), epoch=1, worker="w")
+
+    start(0, 3)
+    few = queries()
+    start(3, 8)
+
+    assert queries() == few
+    assert few <= 40

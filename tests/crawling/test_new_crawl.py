@@ -138,7 +138,7 @@ def test_all_mistakes_are_told_at_once_and_hidden_ones_are_unfolded(send):
     page = soup(send(seeds="", max_pages="x", claim_memory="9999"))
 
     assert {found["id"] for found in page.select("p.error")} == {"id_seeds_error", "id_max_pages_error", "id_claim_memory_error"}
-    assert page.find("details").has_attr("open")
+    assert page.find("summary", string="Max per class").parent.has_attr("open")
 
 
 def test_the_page_says_what_json_and_command_line_say(send, order):

@@ -158,9 +158,9 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
 
     def keep_lines(self) -> None:
         """A browser does not send a chosen file twice: its lines move into the box."""
-        lines = self.cleaned_data.get("seeds_file")
-        if lines:
-            self.data = {**self.answers, "seeds": "\n".join([*lines(self.data.get("seeds", "")), *lines])}
+        from_file = self.cleaned_data.get("seeds_file")
+        if from_file:
+            self.data = {**self.answers, "seeds": "\n".join([*lines(self.data.get("seeds", "")), *from_file])}
 
     @property
     def answers(self) -> dict[str, Any]:

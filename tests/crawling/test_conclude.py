@@ -14,7 +14,7 @@ from crawling.rules.addresses import read_address
 from crawling.rules.filters import Filters
 from crawling.rules.politeness import MAX_ATTEMPTS
 from crawling.rules.scope import Reach, Scope
-from crawling.rules.statuses import TRANSIENT, FetchStatus
+from crawling.rules.statuses import TRANSIENT, UNWANTED, FetchStatus
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
@@ -84,7 +84,7 @@ def test_what_may_be_different_in_a_moment_goes_back_until_it_had_enough(status)
 def test_what_will_not_change_ends_at_once_without_a_page(status):
     outcome = concluded(status)
 
-    assert outcome.state == (UrlState.EXCLUDED if status == FetchStatus.ROBOTS_FORBID else UrlState.FAILED)
+    assert outcome.state == (UrlState.EXCLUDED if status in UNWANTED else UrlState.FAILED)
     assert (outcome.answer, outcome.retry_seconds, outcome.error) == (None, None, status.sentence)
 
 

@@ -260,7 +260,7 @@ def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, 
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(38):
+    with django_assert_max_num_queries(39):
         visit(finished.crawl)
 
 

@@ -86,7 +86,7 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
 
     _, page = visit(crawl)
 
-    seen(page, "Holds", "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 64 MiB of memory", "since <time")
+    seen(page, "Holds", "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 8 MiB of memory", "since <time")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, 
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(38):
+    with django_assert_max_num_queries(39):
         visit(finished.crawl)
 
 

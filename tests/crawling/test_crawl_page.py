@@ -86,7 +86,7 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
 
     _, page = visit(crawl)
 
-    seen(page, "Holds", "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 64 MiB of memory", "since <time")
+    seen(page, "Holds", "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 8 MiB of memory", "since <time")
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_a_worker_that_was_killed_counts_no_longer_than_its_entry_lasts(pool, qu
     killed, other = Worker([queue]), Worker([queue])
     for worker in (killed, other):
         worker.register_birth()
-    queue.connection.delete(killed.key)  # as Redis does when no sign of life came for two minutes
+    queue.connection.delete(killed.key)  # as Redis does when no sign of life came for half a minute
 
     count_workers()
 

@@ -13,7 +13,7 @@ from crawling.services.creating import create_crawl
 
 GOOD = {"name": "a crawl", "seeds": ["http://a.test/"]}
 FIELDS = (
-    "name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, "
+    "reuse_seconds, name, seeds, scope, order, max_pages, max_depth, max_bytes, max_seconds, delay_seconds, processes, batch_size, "
     "archive, obey_nofollow, requisites, extract, claim"
 )
 

@@ -1,19 +1,19 @@
 """`python -m benchmarks.crawling.page_cache`: what a second crawl of the same web costs with and without the page cache.
 
-Wants a PostgreSQL whose tables are made (`make bench` brings one); works in this process, in a pool and crawls of its own, which stay.
+Wants a PostgreSQL whose tables are made; works in this process, in crawls of its own, which stay.
 """
 
 from __future__ import annotations
 
-import os
 import time
 
 import django
+from django.conf import settings
+
+import crawlsite.settings
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
-    django.setup()
     from benchmarks.crawling.working import crawl_to_the_end, make_ready
     from tests.synthetic_web import SyntheticWeb, serve_web
 
@@ -29,4 +29,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    django.setup()
     main()

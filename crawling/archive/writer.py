@@ -36,10 +36,11 @@ class Mode(Enum):
 
 @dataclass
 class _Sync:
-    """Everything put before it is to be safe. lengths: of the files, by their rows' ids."""
+    """Everything put before it is to be safe. lengths: of the files, by their rows' ids; written: the parcels that these newly hold."""
 
     done: threading.Event = field(default_factory=threading.Event)
     lengths: dict[int, int] = field(default_factory=dict)
+    written: list[Parcel] = field(default_factory=list)
 
 
 class ArchiveWriter:
@@ -52,6 +53,7 @@ class ArchiveWriter:
         self._mode = Mode.HOLD
         self._changed = threading.Condition()
         self._has_parcel = False
+        self._written: list[Parcel] = []
         self.trouble = ""
         self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
         self._thread.start()
@@ -71,19 +73,20 @@ class ArchiveWriter:
             self._mode = mode
             self._changed.notify_all()
 
-    def sync(self) -> dict[int, int]:
-        """Wait until all that was put is written and on the disk, or dropped; returns files' lengths to commit.
+    def sync(self) -> tuple[dict[int, int], list[Parcel]]:
+        """Wait until all that was put is written and on the disk, or dropped; returns files' lengths to commit, and what was written
+        since the last time: no length may be committed without the pages of all of it.
 
         While HOLD, whatever is not to be held has been dropped before.
         """
         if self._mode is Mode.HOLD:
-            return {}
+            return {}, []
         request = _Sync()
         self._put(request)
         while not request.done.wait(LOOK_SECONDS):
             self._check()
         self._check()
-        return request.lengths
+        return request.lengths, request.written
 
     def drop_waiting(self) -> None:
         """Let go unwritten what waits while HOLD, and hold what comes after it."""
@@ -140,6 +143,7 @@ class ArchiveWriter:
         self._write(group)
         if isinstance(item, _Sync):
             self._safely(lambda: item.lengths.update(self._volume.sync() if self._volume else {}))
+            item.written, self._written = self._written, []
             item.done.set()
         return item is not None
 
@@ -157,6 +161,7 @@ class ArchiveWriter:
         if self._volume is None:
             self._volume = self._open_volume()
         self._volume.keep(group)
+        self._written += [parcel for parcel, _ in group]
 
     def _safely(self, step: Callable[[], None]) -> None:
         """A disk that is full or out of reach is told, and ends the writing; nothing of it was committed."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
+from queue import SimpleQueue
 
 from django.conf import settings
 from django.utils import timezone
@@ -24,6 +24,8 @@ from crawling.shift.buyer import Buyer
 DEADLINE_SECONDS = 30.0
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
+#: a toe puts an outcome behind its document at once; without it for so long the shift fails
+OUTCOME_SECONDS = 10.0
 
 
 class Archiving:
@@ -87,15 +89,21 @@ class Archiving:
             self._writer.drop_waiting()
         return False
 
-    def settle(self, outcomes: Sequence[Outcome], *, is_ending: bool) -> tuple[list[Outcome], dict[int, int]]:
+    def settle(self, outcomes: list[Outcome], coming: SimpleQueue[Outcome], *, is_ending: bool) -> tuple[list[Outcome], dict[int, int]]:
         """Return the outcomes to record, whose documents are safe on the disk, and the lengths of files to commit with them.
 
+        Toes hand in a document first and then its outcome: what was written and has none here yet, is waited for in `coming`. With a
+        length that reaches beyond its pages, a kill would leave records that are nobody's.
         A document that was dropped, because no writer came free in time, is a try that failed. One that can't be written, or that the
         end of the shift cut off, is no try at all: its URL is left to be given back.
         """
         if self._writer is None or not any(outcome.parcel for outcome in outcomes):
             return list(outcomes), {}
-        lengths = self._writer.sync()
+        lengths, written = self._writer.sync()
+        missing = {id(parcel) for parcel in written} - {id(outcome.parcel) for outcome in outcomes}
+        while missing:
+            outcomes.append(coming.get(timeout=OUTCOME_SECONDS))
+            missing.discard(id(outcomes[-1].parcel))
         if self.trouble or self._is_abandoned:
             return [outcome for outcome in outcomes if outcome.parcel is None], {}
         kept = [outcome for outcome in outcomes if outcome.parcel is None or outcome.parcel.place]

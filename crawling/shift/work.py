@@ -142,7 +142,7 @@ class ShiftWork:
 
     def _write(self, *, is_ending: bool = False) -> None:
         outcomes, self._outcomes = self._outcomes, []
-        outcomes, lengths = self._archive.settle(outcomes, is_ending=is_ending)
+        outcomes, lengths = self._archive.settle(outcomes, self._toes.outcomes, is_ending=is_ending)
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")

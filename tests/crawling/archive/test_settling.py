@@ -1,0 +1,50 @@
+"""A file's length is committed with the pages of everything before it: a kill right afterwards leaves no record that is nobody's."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from queue import SimpleQueue
+
+from django.utils import timezone
+
+from allocation.services import take_lease
+from crawling.frontier.parcels import Parcel
+from crawling.frontier.recording import Answer, Outcome
+from crawling.models import RunProcess, UrlState
+from crawling.rules.exchanges import Exchange
+from crawling.services.creating import create_crawl, start_run
+from crawling.services.shifts import begin_shift
+from crawling.shift.archiving import Archiving
+from crawling.shift.buyer import Buyer
+from tests.crawling.conftest import granted_starts
+from tests.stack import wait_until
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+
+
+def outcome_of(number: int) -> Outcome:
+    exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", HEAD, BytesIO(b"%d" % number))
+    url = f"http://127.0.0.1:8900/{number}"
+    answer = Answer(200, url, "text/plain", "", "", 1, number, "127.0.0.1", 0.1, timezone.now())
+    return Outcome(number, UrlState.SUCCEEDED, 200, answer=answer, parcel=Parcel(url, 0, 1, exchange))
+
+
+def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(order):
+    start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    ((process, epoch),) = granted_starts()
+    take_lease(process=process, epoch=epoch, worker="w")
+    shift = begin_shift(RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w")
+    archive, coming = Archiving(shift, Buyer(shift), user_agent="us"), SimpleQueue()
+    first, second = outcome_of(1), outcome_of(2)
+    try:
+        for outcome in (first, second):
+            archive.put(outcome.parcel, outcome.answer)
+        wait_until(archive.is_ready)
+        coming.put(second)  # a toe puts it right behind its document
+        kept, lengths = archive.settle([first], coming, is_ending=False)
+    finally:
+        archive.end()
+        archive.close()
+
+    assert kept == [first, second]
+    assert lengths[first.parcel.place.file_id] > second.parcel.place.offset

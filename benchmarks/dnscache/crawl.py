@@ -9,7 +9,6 @@ Of the names 7 % take 600 ms, 3 % do not exist and 2 % are silent. The clock sto
 from __future__ import annotations
 
 import multiprocessing
-import os
 import subprocess
 import sys
 import time
@@ -38,6 +37,7 @@ from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import stop
 from crawling.shift import turns
 from crawling.shift.names import NameThread, host_of
+from crawlsite.env import for_child
 from dnscache.ahead.beat import living
 from dnscache.answers import Status
 from dnscache.lookup import Server
@@ -176,7 +176,7 @@ def resolving_ahead(server: Server, ahead: str) -> Iterator[None]:
     if ahead == "off":
         yield
         return
-    env = {**os.environ, "DATABASE_URL": test_database_url(), "DNS_SERVERS": f"{server[0]}:{server[1]}", "LOG_LEVEL": "WARNING"}
+    env = for_child({"DATABASE_URL": test_database_url(), "DNS_SERVERS": f"{server[0]}:{server[1]}", "LOG_LEVEL": "WARNING"})
     process = subprocess.Popen([sys.executable, "manage.py", "resolve_ahead"], env=env)
     time.sleep(5)  # Django's start is no part of what is measured
     try:

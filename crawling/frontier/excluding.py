@@ -39,7 +39,7 @@ def exclude(run_id: int, errors: Mapping[int, str], status: FetchStatus) -> int:
         if count:
             cursor.execute(MOVE, [list(queues), [-n for n in queues.values()]])
             cursor.execute(COUNT_STATUSES, [run_id, [UrlState.EXCLUDED.value], [int(status)], [count]])
-            cursor.execute(ADD_COUNTS, [run_id, 0, 0, 0, 0, 0, count, 0, 0, 0])
+            cursor.execute(ADD_COUNTS, [run_id, 0, 0, 0, 0, 0, count, 0, 0, 0, 0])
     return count
 
 
@@ -53,5 +53,5 @@ def readmit(run_id: int, url_ids: Sequence[int]) -> int:
             cursor.execute(MOVE, [list(queues), list(queues.values())])
             excluded = [UrlState.EXCLUDED.value] * len(statuses)
             cursor.execute(COUNT_STATUSES, [run_id, excluded, list(statuses), [-n for n in statuses.values()]])
-            cursor.execute(ADD_COUNTS, [run_id, 0, 0, 0, 0, 0, -len(rows), 0, 0, 0])
+            cursor.execute(ADD_COUNTS, [run_id, 0, 0, 0, 0, 0, -len(rows), 0, 0, 0, 0])
     return len(rows)

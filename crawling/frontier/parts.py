@@ -7,7 +7,21 @@ from dataclasses import dataclass, field
 
 from django.db.models import Model
 
-from crawling.models import ExtractedRow, Host, HostQueue, Page, RobotsFile, RunCount, RunStatusCount, TrapPattern, Url
+from crawling.models import (
+    ExtractedRow,
+    Host,
+    HostQueue,
+    LambdaRow,
+    Page,
+    Reranking,
+    RobotsFile,
+    RunCount,
+    RunStatusCount,
+    TrapPattern,
+    Url,
+    Verdict,
+    VerdictCount,
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,7 @@ OWN = (
     Part(
         "pages",
         Page,
-        """SELECT to_jsonb(p) - 'run_id' || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
+        """SELECT to_jsonb(p) - '{run_id,unchanged_since}'::text[] || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
            FROM crawling_page p WHERE p.run_id = %(run)s""",
         references={"url_id": "url", "duplicate_of": "url", "archive_file_id": "archive"},
     ),
@@ -85,6 +99,19 @@ OWN = (
         TrapPattern,
         "SELECT to_jsonb(t) - '{id,run_id}'::text[] FROM crawling_trappattern t WHERE t.run_id = %(run)s ORDER BY t.id",
     ),
+    Part(
+        "verdicts",
+        Verdict,
+        "SELECT to_jsonb(v) - '{id,run_id}'::text[] FROM crawling_verdict v WHERE v.run_id = %(run)s ORDER BY v.id",
+        references={"via": "url"},
+    ),
+    Part(
+        "verdict_counts",
+        VerdictCount,
+        "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_verdictcount c WHERE c.run_id = %(run)s ORDER BY c.id",
+    ),
+    Part("opic", LambdaRow, "SELECT to_jsonb(l) - 'run_id' FROM crawling_lambdarow l WHERE l.run_id = %(run)s"),
+    Part("reranking", Reranking, "SELECT to_jsonb(r) - 'run_id' FROM crawling_reranking r WHERE r.run_id = %(run)s"),
     Part("counts", RunCount, "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runcount c WHERE c.run_id = %(run)s ORDER BY c.id"),
     Part(
         "statuses",

@@ -9,6 +9,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.parts import OWN, SHARED, Part
+from crawling.rules.addresses import dns_name
 
 Lines = Callable[[str], Iterable[str]]
 
@@ -19,6 +20,10 @@ ADD_HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds, due_at)
 SELECT line->>'name', (line->>'delay_seconds')::float8, least((line->>'due_at')::timestamptz, clock_timestamp() + interval '1 hour')
 FROM staged ORDER BY 1 ON CONFLICT (name) DO NOTHING
+RETURNING name
+"""
+NAME_HOSTS = """
+UPDATE crawling_host h SET dns_name = new.dns_name FROM unnest(%s::text[], %s::text[]) AS new(name, dns_name) WHERE h.name = new.name
 """
 
 ADD_ROBOTS = """
@@ -34,9 +39,13 @@ WHERE crawling_robotsfile.fetched_at < excluded.fetched_at
 def restore_shared(lines: Lines) -> None:
     """Add hosts and robots.txt files that are not known here. To be called in a short transaction of its own: all runs use them."""
     with connection.cursor() as cursor:
-        for part, statement in zip(SHARED, (ADD_HOSTS, ADD_ROBOTS), strict=True):
-            stage(cursor, lines(part.name))
-            cursor.execute(statement)
+        hosts, robots = SHARED
+        stage(cursor, lines(hosts.name))
+        cursor.execute(ADD_HOSTS)
+        names = [name for (name,) in cursor.fetchall()]
+        cursor.execute(NAME_HOSTS, [names, [dns_name(name) for name in names]])
+        stage(cursor, lines(robots.name))
+        cursor.execute(ADD_ROBOTS)
 
 
 def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collection[str]]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crawling.rules.politeness import MAX_ATTEMPTS
-from crawling.rules.statuses import MOST_REDIRECTS, NOT_MODIFIED_STATUS, FetchStatus, is_redirect, may_pass, succeeded
+from crawling.rules.statuses import MOST_REDIRECTS, NOT_MODIFIED_STATUS, UNWANTED, FetchStatus, is_redirect, may_pass, succeeded
 
 
 class Handling(StrEnum):
@@ -32,7 +32,7 @@ def handling(status: int) -> Handling:
         return Handling.AGAIN
     if status == 401:
         return Handling.ANSWER
-    if status in (FetchStatus.ROBOTS_FORBID, FetchStatus.TRAP):
+    if status in UNWANTED:
         return Handling.EXCLUDE
     return Handling.READ if succeeded(status) else Handling.DROP
 

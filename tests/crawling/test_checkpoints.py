@@ -27,7 +27,8 @@ from tests.stack import wait_until
 from tests.synthetic_web import ServedWeb, SyntheticWeb, serve_web
 
 #: what belongs to a run and stays behind, but for its archive, which `crawling.archive` takes over
-LEFT_BEHIND = {"crawling_archivefile", "crawling_runprocess", "crawling_logline", "crawling_checkpoint"}
+#: cookies are secrets, sealed by a key of this server
+LEFT_BEHIND = {"crawling_archivefile", "crawling_runprocess", "crawling_logline", "crawling_checkpoint", "crawling_cookiejar"}
 
 
 @pytest.fixture

@@ -260,7 +260,7 @@ def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, 
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(39):
+    with django_assert_max_num_queries(40):
         visit(finished.crawl)
 
 

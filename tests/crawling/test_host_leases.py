@@ -128,7 +128,7 @@ def test_hosts_come_in_turns_whoever_was_served_last_comes_last(frontier):
     for _ in range(6):
         (host,) = frontier.lease(limit=1)
         claim_urls(frontier.shift, {host.queue_id: 1})
-        let_go(frontier.shift, [(host.host_id, 0.0, 0.0)])
+        let_go(frontier.shift, [Leaving(host.host_id, 0.0, 0.0)])
         turns.append(host.name)
 
     assert turns == ["a.test", "b.test", "c.test"] * 2

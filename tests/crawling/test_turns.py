@@ -1,10 +1,13 @@
 """What a shift does with the hosts that it has leased: their names hold for as long as DNS says, and no host is had twice."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from crawling.fetchers.room import Room
 from crawling.models import Host
+from crawling.rules.sections.fetching import FetchingPart
 from crawling.shift.turns import HostTurns
 from crawling.shift.work import make_kit
 from crawling.shift.workbench import Workbench
@@ -35,7 +38,8 @@ def turns(transactional_db, dns_server):
     crawl.save()
     frontier.shift.process.run = frontier.run
     bench = Bench()
-    turns = HostTurns(frontier.shift, make_kit(frontier.shift, HELD, lambda *found: None), bench, dns_slots=lambda: 4)
+    kit = make_kit(frontier.shift, SimpleNamespace(held=HELD, claim=HELD), Room(), FetchingPart(), lambda *found: None)
+    turns = HostTurns(frontier.shift, kit, bench, dns_slots=lambda: 4)
     turns.frontier, turns.bench = frontier, bench
     yield turns
     turns.close(still_fetching=False)

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from crawling.views import crawl, crawls, deleting, documents, new, steering, stored
+from crawling.views import crawl, crawls, deleting, documents, new, schedule, steering, stored
 
 app_name = "crawling"
 urlpatterns = [
@@ -21,6 +21,7 @@ urlpatterns = [
     path("<int:pk>/extracted/", documents.extracted, name="extracted"),
     re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", documents.extracted_file, name="extracted-file"),
     path("<int:pk>/traps/", documents.judge, name="judge"),
+    path("<int:pk>/schedule/", schedule.schedule, name="schedule"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
     re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$", steering.steer, name="steer"),
 ]

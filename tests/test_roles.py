@@ -57,6 +57,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/extracted/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": {"GET": VIEWER},
     "crawls/<int:pk>/traps/": {"POST": OPERATOR},
+    "crawls/<int:pk>/schedule/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
     "bank/": {"GET": VIEWER},
@@ -77,6 +78,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/stop": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/clone": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/retry-failed": {"POST": OPERATOR},
+    "api/crawls/<crawl_id>/schedule": {"GET": VIEWER, "PUT": OPERATOR, "DELETE": OPERATOR},
     "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps": {"GET": VIEWER},
@@ -109,6 +111,7 @@ BODIES: dict[str, dict[str, object]] = {
     "GET api/url": {"u": "http://127.0.0.1:8900/"},
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
+    "PUT api/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
     "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},
@@ -118,6 +121,7 @@ BODIES: dict[str, dict[str, object]] = {
 }
 #: where nothing is found even by those who may look
 EMPTY = {
+    "api/crawls/<crawl_id>/schedule",
     "api/",
     "api/dns/<name>",
     "crawls/<int:pk>/pages/<int:url>/",

@@ -19,6 +19,7 @@ from crawling.errors import CrawlError
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
+from crawling.services.scheduling import start_scheduled
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ def duties() -> list[Duty]:
         Duty(start_what_is_due, 1.0),
         Duty(reap_expired, 2.0),
         Duty(settle_what_was_left, 5.0),
+        Duty(start_scheduled, 5.0),
         Duty(resend, 10.0),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),

@@ -8,6 +8,7 @@ from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
 from crawling.models.patterns import TrapPattern
+from crawling.models.schedules import Schedule, ScheduledStart
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "RunProcess",
     "RunState",
     "RunStatusCount",
+    "Schedule",
+    "ScheduledStart",
     "Shift",
     "TrapPattern",
     "Trial",

@@ -139,22 +139,24 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
     Raises WrongState if a run of this crawl has not ended yet.
     """
-    run = _new_run(crawl, by)
+    run = new_run(crawl, by=by)
     enroll(run)
     ask_for_shifts(run)
     return run
 
 
 @transaction.atomic
-def _new_run(crawl: CrawlJob, by: User | None) -> Run:
+def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
+    """The crawl's part of a start; the bank's follows when this is committed. `by_schedule`: `by` has only set the schedule."""
     CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
         raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
     run = Run.objects.create(crawl=crawl, number=latest.number + 1 if latest else 1, reason="Asking the bank for a first shift.")
     RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
-    note(by, crawl, "started", {"run": (latest.number if latest else None, run.number)})
-    write(run.pk, f"Run {run.number} started by {by or 'the command line'}.")
+    note(by, crawl, "started by its schedule" if by_schedule else "started", {"run": (latest.number if latest else None, run.number)})
+    whom = "its schedule" if by_schedule else by or "the command line"
+    write(run.pk, f"Run {run.number} started by {whom}.")
     with locked_run(run.pk) as locked:
         seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
         count_seeds(run.pk, sow(locked, seeds, numbers=range(crawl.processes)))

@@ -9,6 +9,7 @@ from crawling.api.crawls import crawls
 from crawling.api.documents import documents
 from crawling.api.findings import findings
 from crawling.api.history import history
+from crawling.api.schedules import schedules
 from crawling.api.steering import steering
 from crawling.api.trials import trials
 from crawlsite.api.auth import WAYS, members_only
@@ -33,6 +34,7 @@ api = DescribedAPI(
 )
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", steering, tags=["steering"])
+api.add_router("/crawls", schedules, tags=["steering"])
 api.add_router("/crawls", findings, tags=["findings"])
 api.add_router("/crawls", documents, tags=["findings"])
 api.add_router("/url", history, tags=["findings"])

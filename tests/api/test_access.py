@@ -23,6 +23,7 @@ SPECIAL = {
     ("post", "/api/crawls"): "crawling.add_crawljob",
     ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
     ("post", "/api/trials"): "crawling.add_crawljob",
+    ("delete", "/api/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
 }
@@ -31,7 +32,7 @@ APPS = {
     "pools": "allocation.{}_pool",
     "dns": "dnscache.{}_dnsentry",
 }
-VERBS = {"get": "view", "post": "change", "patch": "change", "delete": "delete"}
+VERBS = {"get": "view", "post": "change", "patch": "change", "put": "change", "delete": "delete"}
 
 
 @cache
@@ -99,7 +100,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 11
+    assert len(bodies) == 12
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

@@ -14,6 +14,7 @@ urlpatterns = [
     path("crawls/", include("crawling.urls")),
     path("bank/", include("allocation.urls")),
     path("trials/", include("crawling.trial_urls")),
+    path("webhooks/", include("crawling.webhook_urls")),
     path("api/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),

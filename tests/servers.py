@@ -29,6 +29,7 @@ class Request:
     user_agent: str
     method: str
     headers: Mapping[str, str]
+    body: bytes = b""
 
 
 Reply = tuple[int, Mapping[str, str], bytes | str]
@@ -121,6 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.headers.get("User-Agent", ""),
             self.command,
             dict(self.headers.items()),
+            self.rfile.read(int(self.headers.get("Content-Length", 0))),
         )
         site.log.append(request)
         status, headers, body = site.reply(request)
@@ -134,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
-    do_HEAD = do_GET
+    do_HEAD = do_POST = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep the test's output clean; `Site.log` has it all."""

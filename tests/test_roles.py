@@ -60,6 +60,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/schedule/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
+    "webhooks/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "webhooks/<int:pk>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "webhooks/<int:pk>/deliveries/<int:delivery>/again/": {"POST": ADMINISTRATOR},
     "bank/": {"GET": VIEWER},
     "bank/what-if/": {"GET": VIEWER, "POST": VIEWER},
     "bank/<int:pool>/": {"GET": VIEWER},
@@ -101,16 +104,23 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/dns/<name>": {"GET": VIEWER, "DELETE": ADMINISTRATOR},
     "api/trials": {"GET": VIEWER, "POST": OPERATOR},
     "api/trials/<trial_id>": {"GET": VIEWER},
+    "api/webhooks": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "api/webhooks/<webhook_id>": {"PUT": ADMINISTRATOR, "DELETE": ADMINISTRATOR},
+    "api/webhooks/<webhook_id>/deliveries": {"GET": ADMINISTRATOR},
+    "api/webhooks/<webhook_id>/deliveries/<delivery_id>/again": {"POST": ADMINISTRATOR},
     "admin/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/capacity/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/turns/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/add-class/": dict.fromkeys(METHODS, ADMINISTRATOR),
 }
+WEBHOOK = {"name": "Chat", "url": "http://127.0.0.1:8900/", "events": ["finished"]}
 #: what to send an endpoint, where nothing would be refused whoever sends it
 BODIES: dict[str, dict[str, object]] = {
     "GET api/url": {"u": "http://127.0.0.1:8900/"},
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
+    "POST api/webhooks": WEBHOOK,
+    "PUT api/webhooks/<webhook_id>": WEBHOOK,
     "PUT api/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
@@ -121,6 +131,11 @@ BODIES: dict[str, dict[str, object]] = {
 }
 #: where nothing is found even by those who may look
 EMPTY = {
+    "webhooks/<int:pk>/",
+    "webhooks/<int:pk>/deliveries/<int:delivery>/again/",
+    "api/webhooks/<webhook_id>",
+    "api/webhooks/<webhook_id>/deliveries",
+    "api/webhooks/<webhook_id>/deliveries/<delivery_id>/again",
     "api/crawls/<crawl_id>/schedule",
     "api/",
     "api/dns/<name>",

@@ -48,7 +48,7 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
     if plan is None:
         raise Http404(f"{crawl.name} has no schedule.")
     starts = [StartOut(due_at=row.due_at, run=row.run.number if row.run else None, outcome=row.outcome) for row in plan.starts]
-    return ScheduleOut(**plan.timing, in_words=plan.in_words, next=plan.upcoming, starts=starts)
+    return ScheduleOut(**plan.timing, in_words=plan.in_words, next=list(plan.upcoming), starts=starts)
 
 
 @schedules.get("/{crawl_id}/schedule", response=ScheduleOut, summary="When the crawl starts by itself, and what became of the last times")

@@ -221,17 +221,18 @@ class PinnedSession(requests.Session):
         headers: Mapping[str, str],
         timeout: tuple[float, float] = (5.0, 5.0),
         method: str = "GET",
+        body: bytes | None = None,
     ) -> requests.Response:
         """Fetch a canonical http or https URL from `address`, which must be vetted; the body is left to be streamed.
 
-        `timeout` is for connecting and for each read. The headers are sent as given, Host apart. Close the response, or read it
-        to its end, to keep the connection for the next request. Raises requests.RequestException when the fetch fails and
-        ValueError if `address` is no address or the URL's port no port.
+        `timeout` is for connecting and for each read. The headers are sent as given, Host apart; a body needs its Content-Length
+        among them. Close the response, or read it to its end, to keep the connection for the next request. Raises
+        requests.RequestException when the fetch fails and ValueError if `address` is no address or the URL's port no port.
         """
         ip_address(address)
         # Session.prepare_request and Session.send merge settings, cookies and hooks that are all empty here, which takes longer
         # than the rest of requests together, and send() prepares the next hop of every redirect.
         request = _PinnedRequest()
         request.method, request.url, request.address = method, url, address
-        request.headers = CaseInsensitiveDict(headers)
+        request.headers, request.body = CaseInsensitiveDict(headers), body
         return self._pinned.send(request, stream=True, timeout=timeout)

@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, reap_expired
 from crawling.errors import CrawlError
+from crawling.keeper.courier import wake_courier
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
@@ -45,6 +46,7 @@ def duties() -> list[Duty]:
         Duty(reap_expired, 2.0),
         Duty(settle_what_was_left, 5.0),
         Duty(start_scheduled, 5.0),
+        Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),

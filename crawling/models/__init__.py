@@ -10,11 +10,13 @@ from crawling.models.pages import Page, RunCount, RunStatusCount
 from crawling.models.patterns import TrapPattern
 from crawling.models.schedules import Schedule, ScheduledStart
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
+from crawling.models.webhooks import Delivery, Webhook
 
 __all__ = [
     "AllowedNetwork",
     "ArchiveFile",
     "CrawlJob",
+    "Delivery",
     "ExtractedRow",
     "Host",
     "HostQueue",
@@ -39,4 +41,5 @@ __all__ = [
     "TrialState",
     "Url",
     "UrlState",
+    "Webhook",
 ]

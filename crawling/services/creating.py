@@ -23,7 +23,9 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.claims import STAGED, complete_claim
 from crawling.rules.orders import CrawlOrder, read_claim, read_order
+from crawling.rules.webhooks import Event
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
+from crawling.services.telling import tell
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
 
@@ -159,5 +161,6 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     write(run.pk, f"Run {run.number} started by {whom}.")
     with locked_run(run.pk) as locked:
         seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
+        tell(run, Event.STARTED, f"Run {run.number} started by {whom}.")
         count_seeds(run.pk, sow(locked, seeds, numbers=range(crawl.processes)))
     return run

@@ -79,7 +79,8 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
         return None  # somebody else was faster, or it was switched off meanwhile
     timing, errors = read_timing(schedule.timing)
     if timing is None:
-        return _switch_off(schedule, errors)
+        _switch_off(schedule, schedule.next_at, errors)
+        return None
     due = settle(timing, due_at=schedule.next_at, anchor=schedule.anchor_at, now=now)
     run, outcome = _start(schedule, due, now - due.at)
     ScheduledStart.objects.create(schedule=schedule, due_at=due.at, run=run, outcome=outcome)
@@ -90,10 +91,10 @@ def start_due(schedule_id: int, now: datetime) -> Run | None:
     return run
 
 
-def _switch_off(schedule: Schedule, errors: Mapping[str, str]) -> None:
+def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str]) -> None:
     """A schedule that was right when it was set may be so no longer: time zones come and go."""
     told = "; ".join(f"{field} {sentence}" for field, sentence in errors.items())
-    ScheduledStart.objects.create(schedule=schedule, due_at=schedule.next_at, outcome=f"Switched off: {told}."[:300])
+    ScheduledStart.objects.create(schedule=schedule, due_at=due_at, outcome=f"Switched off: {told}."[:300])
     Schedule.objects.filter(pk=schedule.pk).update(next_at=None, timing={**schedule.timing, "is_on": False})
 
 

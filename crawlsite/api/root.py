@@ -12,6 +12,7 @@ from crawling.api.history import history
 from crawling.api.schedules import schedules
 from crawling.api.steering import steering
 from crawling.api.trials import trials
+from crawling.api.webhooks import webhooks
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.openapi import DescribedAPI
@@ -42,4 +43,5 @@ api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])
 api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/trials", trials, tags=["trials"])
+api.add_router("/webhooks", webhooks, tags=["webhooks"])
 add_error_handlers(api)

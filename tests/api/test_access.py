@@ -29,6 +29,7 @@ SPECIAL = {
 }
 APPS = {
     **dict.fromkeys(("crawls", "trials", "url"), "crawling.{}_crawljob"),
+    "webhooks": "crawling.{}_webhook",
     "pools": "allocation.{}_pool",
     "dns": "dnscache.{}_dnsentry",
 }
@@ -75,6 +76,8 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{process_id}", "1")
         .replace("{version}", "1")
         .replace("{key}", "1")
+        .replace("{webhook_id}", "1")
+        .replace("{delivery_id}", "1")
     )
     address += "?u=http://a.test/" if path == "/api/url" else ""
     asked = permission(method, path)
@@ -100,7 +103,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 12
+    assert len(bodies) == 14
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from crawlsite.api.root import api
 from crawlsite.health.metrics import metrics
 from crawlsite.health.views import healthz, readyz
+from crawlsite.token_views import revoke, tokens
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="crawling:crawls"), name="home"),
@@ -19,6 +20,8 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("account/tokens/", tokens, name="tokens"),
+    path("account/tokens/<int:pk>/revoke/", revoke, name="revoke-token"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),

@@ -60,6 +60,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/schedule/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
+    "account/tokens/": {"GET": VIEWER, "POST": VIEWER},
+    "account/tokens/<int:pk>/revoke/": {"POST": VIEWER},
     "webhooks/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "webhooks/<int:pk>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "webhooks/<int:pk>/deliveries/<int:delivery>/again/": {"POST": ADMINISTRATOR},
@@ -131,6 +133,7 @@ BODIES: dict[str, dict[str, object]] = {
 }
 #: where nothing is found even by those who may look
 EMPTY = {
+    "account/tokens/<int:pk>/revoke/",
     "webhooks/<int:pk>/",
     "webhooks/<int:pk>/deliveries/<int:delivery>/again/",
     "api/webhooks/<webhook_id>",

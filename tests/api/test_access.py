@@ -133,7 +133,7 @@ def test_a_wrong_token_is_refused_even_beside_a_session(people):
     client.force_login(people["operator"])
     browser = Program("crawlsite_wrong", client)
 
-    assert browser("GET", "crawls") == (401, {"detail": "The token is not known, or its user may not log in."})
+    assert browser("GET", "crawls") == (401, {"detail": "The token is not known or has expired, or its user may not log in."})
 
 
 def test_the_token_of_somebody_who_may_not_log_in_opens_nothing(people, programs):

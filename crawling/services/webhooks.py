@@ -13,7 +13,9 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connections, transaction
 from django.db.models import F
 from django.utils import timezone
-from requests import RequestException
+from requests import ConnectionError as RequestsConnectionError
+from requests import RequestException, Timeout
+from requests.exceptions import SSLError
 
 from crawling.access import allowed_networks, identity
 from crawling.audit import note
@@ -21,6 +23,7 @@ from crawling.errors import BadOrder
 from crawling.fetchers.dial import PinnedSession
 from crawling.models import Delivery, Webhook
 from crawling.rules.addresses import read_address
+from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import vet
 from crawling.rules.webhooks import read_webhook, signature, try_again_at
 from dnscache.resolver import resolve
@@ -118,7 +121,15 @@ def _send(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
         with session.get_pinned(address.url, address=vetted.permitted[0], headers=headers, method="POST", body=body) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:
-        return f"Not sent: {error}", False
+        return f"Not sent: {_why(error).sentence.rstrip('.')}.", False
+
+
+def _why(error: RequestException) -> FetchStatus:
+    if isinstance(error, SSLError):
+        return FetchStatus.TLS_FAILED
+    if isinstance(error, Timeout):
+        return FetchStatus.TIMED_OUT
+    return FetchStatus.CONNECT_FAILED if isinstance(error, RequestsConnectionError) else FetchStatus.BROKEN_ANSWER
 
 
 def _note(delivery: Delivery, outcome: str, *, arrived: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import socket
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
@@ -81,6 +82,15 @@ def test_a_server_that_fails_is_asked_again_later_and_an_operators_word_sends_it
     administrator.post(reverse("webhooks:again", args=[delivery.webhook_id, delivery.pk]))
     assert send_due() == 1
     assert "arrived" in soup(administrator.get(page)).get_text()
+
+
+def test_a_server_that_is_not_there_is_told_in_a_sentence(started):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        Webhook.objects.update(url=f"http://127.0.0.1:{taken.getsockname()[1]}/")
+        send_due()
+
+    assert Delivery.objects.get().outcome == "Not sent: The server did not accept a connection."
 
 
 def test_an_address_that_no_administrator_allowed_is_not_asked(started, server):

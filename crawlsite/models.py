@@ -14,6 +14,7 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True, help_text="from then on it opens nothing; empty: it stays until it is revoked")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "name"], name="a_users_tokens_have_different_names")]

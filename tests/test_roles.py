@@ -17,7 +17,7 @@ from django.utils.regex_helper import normalize
 from allocation.models import Pool, Process
 from allocation.services import create_pool
 from crawling.experiment.store import make_trial
-from crawling.models import AllowedNetwork, CrawlJob, Trial
+from crawling.models import AllowedNetwork, CrawlJob, Host, Trial
 from crawling.services.creating import create_crawl, start_run
 from crawlsite.roles import ROLES, make_roles
 from tests.crawling.conftest import CLASSES
@@ -73,6 +73,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/extracted/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/extracted\\.(?P<kind>csv|json)$": {"GET": VIEWER},
     "crawls/<int:pk>/traps/": {"POST": OPERATOR},
+    "crawls/<int:pk>/schedule/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/<int:crawl>/max/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
@@ -80,6 +81,11 @@ ROUTES: dict[str, dict[str, Role]] = {
     "hosts/<int:pk>/": {"GET": VIEWER},
     "hosts/<int:pk>/block/": {"POST": OPERATOR},
     "search/": {"GET": VIEWER},
+    "account/tokens/": {"GET": VIEWER, "POST": VIEWER},
+    "account/tokens/<int:pk>/revoke/": {"POST": VIEWER},
+    "webhooks/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "webhooks/<int:pk>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "webhooks/<int:pk>/deliveries/<int:delivery>/again/": {"POST": ADMINISTRATOR},
     "bank/": {"GET": VIEWER},
     "bank/what-if/": {"GET": VIEWER, "POST": VIEWER},
     "bank/<int:pool>/": {"GET": VIEWER},
@@ -108,6 +114,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/clone": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/tags": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/retry-failed": {"POST": OPERATOR},
+    "api/crawls/<crawl_id>/schedule": {"GET": VIEWER, "PUT": OPERATOR, "DELETE": OPERATOR},
     "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/changes": {"GET": VIEWER},
@@ -146,11 +153,16 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/dns/<name>": {"GET": VIEWER, "DELETE": ADMINISTRATOR},
     "api/trials": {"GET": VIEWER, "POST": OPERATOR},
     "api/trials/<trial_id>": {"GET": VIEWER},
+    "api/webhooks": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
+    "api/webhooks/<webhook_id>": {"PUT": ADMINISTRATOR, "DELETE": ADMINISTRATOR},
+    "api/webhooks/<webhook_id>/deliveries": {"GET": ADMINISTRATOR},
+    "api/webhooks/<webhook_id>/deliveries/<delivery_id>/again": {"POST": ADMINISTRATOR},
     "admin/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/capacity/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/turns/": dict.fromkeys(METHODS, ADMINISTRATOR),
     "admin/allocation/pool/<int:pk>/add-class/": dict.fromkeys(METHODS, ADMINISTRATOR),
 }
+WEBHOOK = {"name": "Chat", "url": "http://127.0.0.1:8900/", "events": ["finished"]}
 #: what to send an endpoint, where nothing would be refused whoever sends it
 BODIES: dict[str, dict[str, object]] = {
     "GET api/crawls/<crawl_id>/reports/changes": {"against": 1},
@@ -158,6 +170,9 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/crawls": {"name": "another", "seeds": ["http://127.0.0.1:8900/"]},
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
     "POST api/crawls/<crawl_id>/tags": {"tags": ["weekly"]},
+    "POST api/webhooks": WEBHOOK,
+    "PUT api/webhooks/<webhook_id>": WEBHOOK,
+    "PUT api/crawls/<crawl_id>/schedule": {"cron": "30 2 * * *"},
     "PATCH api/pools/<pool_id>": {"capacity": {"memory": 1024}},
     "PATCH api/pools/<pool_id>/processes/<process_id>": {"priority": 1},
     "POST api/pools/<pool_id>/classes": {"key": "gold", "unit": "bar", "sentence": "Gold.", "capacity": 1},
@@ -171,6 +186,13 @@ BODIES: dict[str, dict[str, object]] = {
 }
 #: where nothing is found even by those who may look
 EMPTY = {
+    "account/tokens/<int:pk>/revoke/",
+    "webhooks/<int:pk>/",
+    "webhooks/<int:pk>/deliveries/<int:delivery>/again/",
+    "api/webhooks/<webhook_id>",
+    "api/webhooks/<webhook_id>/deliveries",
+    "api/webhooks/<webhook_id>/deliveries/<delivery_id>/again",
+    "api/crawls/<crawl_id>/schedule",
     "api/",
     "api/dns/<name>",
     "api/blacklist/<number>",
@@ -228,13 +250,14 @@ def clients(crawl) -> dict[Role, Client]:
 @pytest.fixture
 def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
-    pool, trial, process = Pool.objects.get(), Trial.objects.get(), Process.objects.get()
+    pool, trial, process, host = Pool.objects.get(), Trial.objects.get(), Process.objects.get(), Host.objects.get()
     values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
     values |= {"verb": "pause", "deed": "pin", "name": "nobody.example", "kind": "csv", "key": "1", "number": "1"}
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])
-        pk = pool.pk if "/pool/" in route else trial.pk if route.startswith("trials/") else crawl.pk
+        owners = (("/pool/", pool), ("/trials/", trial), ("//hosts/", host))
+        pk = next((one.pk for part, one in owners if part in f"//{route}"), crawl.pk)
         path = PATHS[route] % {name: values.get(name, pk) for name in names}
         is_json = route.startswith("api/") and method != "GET"
         body = {"data": BODIES.get(f"{method} {route}", {})} | ({"content_type": "application/json"} if is_json else {})

@@ -84,7 +84,8 @@ OWN = (
     Part(
         "pages",
         Page,
-        """SELECT to_jsonb(p) - '{run_id,unchanged_since}'::text[] || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
+        """SELECT to_jsonb(p) - '{run_id,unchanged_since}'::text[]
+               || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
            FROM crawling_page p WHERE p.run_id = %(run)s""",
         references={"url_id": "url", "duplicate_of": "url", "archive_file_id": "archive"},
     ),

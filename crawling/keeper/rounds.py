@@ -18,10 +18,12 @@ from allocation.services import keep_checkpoints, reap_expired
 from crawling.checkpoints.keeping import ask_for_due
 from crawling.errors import CrawlError
 from crawling.frontier.robots import trim_robots
+from crawling.keeper.courier import wake_courier
 from crawling.keeper.duties import count_workers, forget_cold_pages, rank_anew, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
 from crawling.services.rejudging import rejudge_live_runs
+from crawling.services.scheduling import start_scheduled
 from crawling.services.takeover import take_over_hosts
 
 logger = logging.getLogger(__name__)
@@ -49,6 +51,8 @@ def duties() -> list[Duty]:
         Duty(settle_what_was_left, 5.0),
         Duty(rejudge_live_runs, 1.0),
         Duty(take_over_hosts, 5.0),
+        Duty(start_scheduled, 5.0),
+        Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
         Duty(rank_anew, 1.0),
         Duty(count_workers, 5.0),

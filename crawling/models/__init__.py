@@ -11,9 +11,11 @@ from crawling.models.log import Level, LogLine
 from crawling.models.pages import Page, RunCount, RunStatusCount
 from crawling.models.patterns import TrapPattern
 from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
+from crawling.models.schedules import Schedule, ScheduledStart
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 from crawling.models.verdicts import Verdict, VerdictCount
 from crawling.models.views import SavedView
+from crawling.models.webhooks import Delivery, Webhook
 
 __all__ = [
     "AllowedDirectory",
@@ -23,6 +25,7 @@ __all__ = [
     "Checkpoint",
     "CookieJar",
     "CrawlJob",
+    "Delivery",
     "ExtractedRow",
     "Host",
     "HostQueue",
@@ -42,6 +45,8 @@ __all__ = [
     "RunState",
     "RunStatusCount",
     "SavedView",
+    "Schedule",
+    "ScheduledStart",
     "Shift",
     "TrapPattern",
     "Trial",
@@ -54,4 +59,5 @@ __all__ = [
     "UrlState",
     "Verdict",
     "VerdictCount",
+    "Webhook",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from uuid import uuid4
 
+from django.db import transaction
 from django.db.models import Max, Q
 
 from allocation.errors import (
@@ -37,6 +38,8 @@ from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
 from crawling.rules.claims import start_amounts
+from crawling.rules.webhooks import Event
+from crawling.services.telling import tell
 
 logger = logging.getLogger(__name__)
 
@@ -68,11 +71,15 @@ def enroll(run: Run) -> None:
         except BankBusy:
             return  # the keeper enrolls it later
         except AllocationError as error:
-            Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(
-                state=RunState.FAILED, reason=f"The bank refused the claim: {error}"
-            )
+            _fail(run, f"The bank refused the claim: {error}")
             return
         RunProcess.objects.filter(pk=process.pk).update(bank_process=row)
+
+
+@transaction.atomic
+def _fail(run: Run, reason: str) -> None:
+    if Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(state=RunState.FAILED, reason=reason):
+        tell(run, Event.FAILED, reason)
 
 
 def _registered(pool: Pool, process: RunProcess) -> Process:

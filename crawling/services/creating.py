@@ -33,7 +33,9 @@ from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.reuse import ReuseOrder
+from crawling.rules.webhooks import Event
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
+from crawling.services.telling import tell
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
 
@@ -165,7 +167,7 @@ def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
 
     Raises WrongState if a run of this crawl has not ended yet.
     """
-    run = _new_run(crawl, by)
+    run = new_run(crawl, by=by)
     enroll(run)
     ask_for_shifts(run)
     return run
@@ -180,7 +182,8 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
 
 
 @transaction.atomic
-def _new_run(crawl: CrawlJob, by: User | None) -> Run:
+def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
+    """The crawl's part of a start; the bank's follows when this is committed. `by_schedule`: `by` has only set the schedule."""
     CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
@@ -189,9 +192,11 @@ def _new_run(crawl: CrawlJob, by: User | None) -> Run:
     crawl.runs.filter(is_latest=True).update(is_latest=False)
     run = Run.objects.create(crawl=crawl, number=number, reason="Asking the bank for a first shift.", judged_by=rules_key(crawl))
     RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
-    note(by, crawl, "started", {"run": (latest.number if latest else None, run.number)})
-    write(run.pk, f"Run {run.number} started by {by or 'the command line'}.")
+    note(by, crawl, "started by its schedule" if by_schedule else "started", {"run": (latest.number if latest else None, run.number)})
+    whom = "its schedule" if by_schedule else by or "the command line"
+    write(run.pk, f"Run {run.number} started by {whom}.")
     with locked_run(run.pk) as locked:
         seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
+        tell(run, Event.STARTED, f"Run {run.number} started by {whom}.")
         count_seeds(run.pk, sow(locked, seeds, numbers=range(crawl.processes)))
     return run

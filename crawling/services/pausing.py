@@ -6,6 +6,8 @@ from crawling.frontier.locking import locked_run
 from crawling.logbook import write
 from crawling.models import Level
 from crawling.models.jobs import WORKING_STATES, RunState
+from crawling.rules.webhooks import Event
+from crawling.services.telling import tell
 
 
 def pause_by_itself(run_id: int, trouble: str) -> None:
@@ -15,3 +17,4 @@ def pause_by_itself(run_id: int, trouble: str) -> None:
             write(run_id, trouble, level=Level.ERROR)
             run.state, run.reason, run.trouble, run.keep_seconds = RunState.PAUSING, trouble, trouble, None
             run.save(update_fields=["state", "reason", "trouble", "keep_seconds"])
+            tell(run, Event.TROUBLE, trouble)

@@ -19,8 +19,10 @@ from crawling.frontier.recording import give_back
 from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.rules.webhooks import Event
 from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
 from crawling.services.takeover import rejoin
+from crawling.services.telling import tell
 
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
@@ -120,6 +122,7 @@ def _settle(run: Run) -> None:
     write(run.pk, f"{run.state.capitalize()}. {run.reason}")
     if run.state in ENDED_STATES:
         run.finished_at = timezone.now()
+        tell(run, Event(run.state), run.reason)
     run.save(update_fields=["state", "reason", "finished_at"])
 
 

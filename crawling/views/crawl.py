@@ -112,8 +112,8 @@ def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
     """The run asked for, or the latest; None: the crawl was never started."""
     number = asked_number(request, "run")
     if number is None:
-        return job.runs.select_related("crawl").first()
-    return get_object_or_404(job.runs.select_related("crawl"), number=number)
+        return job.runs.select_related("crawl__schedule").first()
+    return get_object_or_404(job.runs.select_related("crawl__schedule"), number=number)
 
 
 def _text(request: HttpRequest, name: str) -> str:

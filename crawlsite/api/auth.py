@@ -21,7 +21,7 @@ class Token(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> User:
         user = user_of(token)
         if user is None:
-            raise AuthenticationError(message="The token is not known, or its user may not log in.")
+            raise AuthenticationError(message="The token is not known or has expired, or its user may not log in.")
         request.user = user  # permissions are asked of it, whoever logged in how
         return user
 

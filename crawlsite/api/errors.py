@@ -95,7 +95,7 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
     if error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__:
         detail = f"The body is not JSON: {error.__cause__}"
     elif error.status_code == HTTPStatus.UNAUTHORIZED and detail == HTTPStatus.UNAUTHORIZED.phrase:
-        detail = "Log in, or send a token as `Authorization: Bearer TOKEN`; `manage.py api_token` makes one."
+        detail = "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes one, and `manage.py api_token`."
     response = api.create_response(request, {"detail": detail}, status=error.status_code)
     if error.status_code == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = "Bearer"

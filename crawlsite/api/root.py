@@ -12,9 +12,11 @@ from crawling.api.findings import findings
 from crawling.api.history import history
 from crawling.api.page_cache import cache
 from crawling.api.reports import reports as crawl_reports
+from crawling.api.schedules import schedules
 from crawling.api.scoping import blacklist, scoping
 from crawling.api.steering import steering
 from crawling.api.trials import trials
+from crawling.api.webhooks import webhooks
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.openapi import DescribedAPI
@@ -39,6 +41,7 @@ api = DescribedAPI(
 api.add_router("/crawls", crawls, tags=["crawls"])
 api.add_router("/crawls", steering, tags=["steering"])
 api.add_router("/crawls", checkpoints, tags=["checkpoints"])
+api.add_router("/crawls", schedules, tags=["steering"])
 api.add_router("/crawls", findings, tags=["findings"])
 api.add_router("/crawls", documents, tags=["findings"])
 api.add_router("/crawls", scoping, tags=["scope"])
@@ -51,4 +54,5 @@ api.add_router("/banker", banker, tags=["bank"])
 api.add_router("/dns", dns_reports, tags=["DNS cache"])
 api.add_router("/dns", dns, tags=["DNS cache"])
 api.add_router("/trials", trials, tags=["trials"])
+api.add_router("/webhooks", webhooks, tags=["webhooks"])
 add_error_handlers(api)

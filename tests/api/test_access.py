@@ -29,16 +29,18 @@ SPECIAL = {
     ("post", "/api/blacklist"): "crawling.add_blacklistentry",
     ("delete", "/api/blacklist/{number}"): "crawling.delete_blacklistentry",
     ("post", "/api/trials"): "crawling.add_crawljob",
+    ("delete", "/api/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
     ("post", "/api/dns/flush"): "dnscache.delete_dnsentry",
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
 }
 APPS = {
     **dict.fromkeys(("crawls", "trials", "url", "page-cache"), "crawling.{}_crawljob"),
+    "webhooks": "crawling.{}_webhook",
     "pools": "allocation.{}_pool",
     "dns": "dnscache.{}_dnsentry",
 }
-VERBS = {"get": "view", "post": "change", "patch": "change", "delete": "delete"}
+VERBS = {"get": "view", "post": "change", "patch": "change", "put": "change", "delete": "delete"}
 
 
 @cache
@@ -83,6 +85,8 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{version}", "1")
         .replace("{key}", "1")
         .replace("{number}", "1")
+        .replace("{webhook_id}", "1")
+        .replace("{delivery_id}", "1")
     )
     address += {"/api/url": "?u=http://a.test/", "/api/crawls/{crawl_id}/reports/changes": "?against=1"}.get(path, "")
     asked = permission(method, path)
@@ -108,7 +112,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 16
+    assert len(bodies) == 19
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])
@@ -138,7 +142,7 @@ def test_a_wrong_token_is_refused_even_beside_a_session(people):
     client.force_login(people["operator"])
     browser = Program("crawlsite_wrong", client)
 
-    assert browser("GET", "crawls") == (401, {"detail": "The token is not known, or its user may not log in."})
+    assert browser("GET", "crawls") == (401, {"detail": "The token is not known or has expired, or its user may not log in."})
 
 
 def test_the_token_of_somebody_who_may_not_log_in_opens_nothing(people, programs):

@@ -11,9 +11,7 @@ from django.db import IntegrityError
 
 from crawling.management.doors import plain_errors
 from crawlsite.models import ApiToken
-from crawlsite.tokens import make_token
-
-LONGEST_NAME = 100
+from crawlsite.tokens import LONGEST_NAME, make_token
 
 
 class Command(BaseCommand):

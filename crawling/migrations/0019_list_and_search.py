@@ -19,7 +19,7 @@ WHERE EXISTS (SELECT FROM crawling_run later WHERE later.crawl_id = r.crawl_id A
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0019_names_of_hosts"),
+        ("crawling", "0018_names_of_hosts"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0017_politeness"),
+        ("crawling", "0016_politeness"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -12,7 +12,7 @@ WHERE name ~ '^([a-z0-9_-]{1,63}\.)+[a-z][a-z0-9]{0,62}(:\d+)?$' AND name !~ '(^
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0018_checkpoints_and_page_cache"),
+        ("crawling", "0017_checkpoints_and_page_cache"),
     ]
 
     operations = [

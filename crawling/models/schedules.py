@@ -1,0 +1,43 @@
+"""When a crawl starts by itself, and what became of each time. Written by `crawling.services.scheduling` only."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from crawling.models.jobs import CrawlJob, Run
+
+
+class Schedule(models.Model):
+    """A crawl's schedule; `crawling.rules.schedules` says what the fields mean. The crawl's row is its lock."""
+
+    crawl = models.OneToOneField(CrawlJob, models.CASCADE, related_name="schedule")
+    timing = models.JSONField(help_text="as crawling.rules.schedules.Timing has it")
+    anchor_at = models.DateTimeField(help_text="intervals are counted from here")
+    next_at = models.DateTimeField(null=True, help_text="when it falls due; empty: it is switched off")
+
+    set_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        indexes = [models.Index(fields=["next_at"], condition=Q(next_at__isnull=False), name="schedules_by_time")]
+
+    def __str__(self) -> str:
+        return f"schedule of {self.crawl.name}"
+
+
+class ScheduledStart(models.Model):
+    """A time that came, and what was done about it: each time of a schedule once, whoever keeps."""
+
+    schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="starts")
+    due_at = models.DateTimeField()
+    settled_at = models.DateTimeField(auto_now_add=True)
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="+", help_text="empty: none was started")
+    outcome = models.CharField(max_length=300, help_text="a sentence")
+
+    class Meta:
+        ordering = ["-due_at"]
+        constraints = [models.UniqueConstraint(fields=["schedule", "due_at"], name="a_time_is_settled_once")]
+
+    def __str__(self) -> str:
+        return self.outcome

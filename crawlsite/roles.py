@@ -25,6 +25,7 @@ ADMINISTER = (
     "crawling.add_allowednetwork",
     "crawling.change_allowednetwork",
     "crawling.delete_allowednetwork",
+    *(f"crawling.{verb}_{what}" for what in ("alloweddirectory", "trustedproxy") for verb in ("view", "add", "change", "delete")),
     "crawling.delete_blacklistentry",
     "crawling.add_robotsexception",
     "crawling.view_webhook",

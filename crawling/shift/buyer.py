@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from uuid import UUID, uuid4
 
-from allocation.errors import BankBusy
+from allocation.errors import AllocationError, BankBusy
 from allocation.models import Process, Request, RequestKind, RequestState
 from allocation.selectors import holdings_of, outcome_of
 from allocation.services import cancel_request, change_claim, release_resources, request_resources
@@ -44,6 +44,10 @@ class Buyer:
         """Follow an order whose Max was edited: give back what is above it, but no slot that one of the `toes` still at work uses, and
         lower Max at the bank when that is done. What was raised is asked for as it is needed."""
         self.claim, self._max = dict(claim), self._told_max()
+        # The bank hears of a raise before the order is written: whoever obeyed the order before it has lowered Max again.
+        if raised := {key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)}:
+            with suppress(AllocationError):  # it is asked again in a moment
+                change_claim(process=self._process, maximum=raised)
         lowered = {key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)}
         if not lowered:
             return

@@ -136,12 +136,21 @@ class _PinnedConnection(HTTPConnection):
         super().request(*args, **kwargs)
 
     def getresponse(self) -> Any:
-        response = self._response()
-        if self._incoming.has_ended:  # http.client takes headers that break off for whole ones
-            raise IncompleteRead(b"")
+        try:
+            response = self._response()
+            if self._incoming.has_ended:  # http.client takes headers that break off for whole ones
+                raise IncompleteRead(b"")
+        except BaseException:
+            self._end_incoming()
+            raise
         response.sent_bytes, response.head_bytes = b"".join(self._sent), self._reader.take_head()
         response.incoming = self._incoming
         return response
+
+    def _end_incoming(self) -> None:
+        """An answer that never began is closed by nobody else, and its socket would stay open until it is collected."""
+        if incoming := getattr(self, "_incoming", None):
+            incoming.close()
 
     def _response(self) -> Any:
         """Repeat a request once if the server closed a kept connection in the moment in which we used it (RFC 9112, section 9.3.1)."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from crawling.rules.addresses import BadUrl, read_address
+from crawling.rules.addresses import WEB, BadUrl, read_address
 from crawling.rules.fields import ONE_LINE
 from crawling.rules.orders import sentence_for
 
@@ -43,9 +43,12 @@ class WebhookOrder(BaseModel):
     @classmethod
     def _canonical(cls, url: str) -> str:
         try:
-            return read_address(url).url
+            address = read_address(url)
         except BadUrl as error:
             raise ValueError(str(error)) from error
+        if address.scheme not in WEB:
+            raise ValueError(f"must begin with http:// or https://, not {address.scheme}:")
+        return address.url
 
     @field_validator("events")
     @classmethod

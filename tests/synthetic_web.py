@@ -23,7 +23,7 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class SyntheticWeb:
-    """Shares of pages in per cent: errors (404, 410 or 500), redirects on the level, slow pages, copies of one text.
+    """Shares of pages in per cent: errors (404, 410 or 501, which is not asked for again), redirects on the level, slow pages, copies of one text.
 
     first_host: its hosts are the addresses of loopback from 127.0.0.11 on.
     """
@@ -59,7 +59,7 @@ class SyntheticWeb:
 
     def status(self, node: Node) -> int:
         kind = self.kind(node)
-        return (404, 410, 500)[self._number(node, "error") % 3] if kind == "error" else 301 if kind == "redirect" else 200
+        return (404, 410, 501)[self._number(node, "error") % 3] if kind == "error" else 301 if kind == "redirect" else 200
 
     def links(self, node: Node) -> list[Node]:
         """Where a page leads; a redirect has one target, which is none itself, so that no chain is too long."""

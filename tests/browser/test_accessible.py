@@ -17,6 +17,8 @@ SCREENS = {
     "desk-in-light": {"color_scheme": "light", "viewport": {"width": 1440, "height": 900}},
     "hand-in-dark": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
 }
+#: for pages that stand in the house below, too, or look like those that do
+ONE_SCREEN = ("desk-in-light", pytest.param("hand-in-dark", marks=pytest.mark.drill))
 TOO_WIDE = "() => document.documentElement.scrollWidth - innerWidth"
 
 

@@ -10,14 +10,14 @@ from crawling.services.creating import start_run
 from crawling.services.steering import pause
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl, work_off
-from tests.browser.test_accessible import SCREENS, TOO_WIDE
+from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
 from tests.browser.test_steering import SOON
 
 #: from this page on the web waits for the test, so that what runs stays running
 HELD_AT = 40
 
 
-@pytest.fixture(params=SCREENS)
+@pytest.fixture(params=ONE_SCREEN)
 def page(request, browse) -> Page:
     return browse("operator", **SCREENS[request.param])
 

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from allocation.models import Event
 from allocation.services import register_process, request_resources
 from tests.browser.house import MOST
-from tests.browser.test_accessible import SCREENS, TOO_WIDE, faults
+from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE, faults
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def address(pool) -> str:
     return f"/bank/{pool.pk}/history/"
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", ONE_SCREEN)
 def test_history_has_nothing_for_axe_to_find(browse, address, screen):
     page = browse("viewer", **SCREENS[screen])
 

@@ -11,7 +11,7 @@ from allocation.models import Pool, Process
 from crawling.services.creating import start_run
 from tests.browser.axe import violations
 from tests.browser.house import MOST, make_crawl
-from tests.browser.test_accessible import SCREENS, TOO_WIDE
+from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_claim_is_raised_the_same_way(rivals, browse):
     expect(page.get_by_text("Claim (Max) of The waiter is changed.")).to_be_visible()
 
 
-@pytest.fixture(params=SCREENS)
+@pytest.fixture(params=ONE_SCREEN)
 def screen(request, rivals, browse) -> Page:
     return browse("administrator", f"/admin/allocation/pool/{rivals.pk}/capacity/", **SCREENS[request.param])
 

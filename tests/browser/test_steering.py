@@ -97,6 +97,7 @@ def test_a_crawl_that_is_stopped_ends_and_leaves_the_bank_but_keeps_its_pages(pa
     expect(held_by(page, "Library")).to_have_count(0)
 
 
+@pytest.mark.drill
 def test_a_resumed_crawl_goes_on_to_its_end(page, web):
     click(page, "Pause, keep 30 min")
     sees(page, "paused", why="reserved")

@@ -54,6 +54,7 @@ def test_a_newcomer_sees_one_demo_crawl_run_and_the_other_wait(product):
     assert browser.get(base + style).status_code == 200
 
 
+@pytest.mark.drill
 def test_in_the_middle_of_a_crawl_all_of_it_stops_within_ten_seconds_and_goes_on_afterwards(product, start):
     eventually(lambda: "running" in product.manage("crawl", "list").stdout)
     pids = product.pids()

@@ -44,6 +44,7 @@ def kill_some(stage: Stage, webs: list[ServedWeb], chance: Random, victims: list
             stage.kill("keeper", chance)
 
 
+@pytest.mark.drill
 def test_three_crawls_at_once_survive_the_death_of_everything(prepared, short_place):
     chance = Random(1)
     with staged(prepared, short_place / "state") as stage, ExitStack() as stack:

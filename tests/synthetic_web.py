@@ -23,7 +23,8 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class SyntheticWeb:
-    """Shares of pages in per cent: errors (404, 410 or 501, which is not asked for again), redirects on the level, slow pages, copies of one text.
+    """Shares of pages in per cent: errors (404, 410 or 501, none of which is asked for again),
+    redirects on the level, slow pages, copies of one text.
 
     first_host: its hosts are the addresses of loopback from 127.0.0.11 on.
     """

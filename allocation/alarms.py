@@ -1,41 +1,60 @@
-"""Pools whose unsafe limits somebody put through: flagged on every page until the state is safe again."""
+"""Pools that are not as they must be, which every page tells: unsafe limits that somebody put through, or units that are missing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+
+from django.utils.text import capfirst
 
 from allocation.banker import State
+from allocation.checks import missing_from
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.remedies import claims_too_high, missing_units, stuck
 from allocation.wording import Measure, listed, some
 
+AUDIT = "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ from the ledger."
+
 
 @dataclass(frozen=True)
 class Alarm:
-    """A pool that is flagged. `why` is who put it through and for what reason, `remedies` what would clear it."""
+    """What is wrong with a pool. `kind`: unsafe or missing. `sentences` say what, and `remedies` what would clear it."""
 
     pool: int
     name: str
-    stuck: str
-    why: str
+    kind: str
+    sentences: tuple[str, ...]
     remedies: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """All of it, for those who see no page."""
+        remedies = [f"It is safe again {', or '.join(self.remedies)}."] if self.kind == "unsafe" and self.remedies else list(self.remedies)
+        return capfirst(" ".join([*self.sentences, *remedies]))
 
 
 def alarms() -> list[Alarm]:
-    """One for each flagged pool. One query where there is none, which is nearly always."""
-    return [_alarm(pool) for pool in Pool.objects.filter(is_safe=False).order_by("name").prefetch_related("classes")]
+    """At most two for each pool. Two queries where there is none, which is nearly always."""
+    flagged = Pool.objects.filter(is_safe=False).order_by("name").prefetch_related("classes")
+    missing = groupby(missing_from(), key=lambda row: (row.pool, row.name))
+    return [
+        *(Alarm(*pool, "missing", tuple(row.sentence for row in rows), (AUDIT,)) for pool, rows in missing),
+        *map(_unsafe, flagged),
+    ]
 
 
-def _alarm(pool: Pool) -> Alarm:
+def _unsafe(pool: Pool) -> Alarm:
     holders = list(Process.objects.filter(pool=pool, holding=True, kept_until=None).order_by("pk"))
     state = State(tuple(pool.available), tuple(tuple(p.max_claim) for p in holders), tuple(tuple(p.allocated) for p in holders))
     said = Event.objects.filter(pool=pool, kind=EventKind.OVERRIDDEN).order_by("-version").values_list("reason", flat=True).first()
     measures = [Measure(one.key, one.unit) for one in pool.classes.all()]
+    stuck_ones = some([holders[i].label for i in stuck(state)])
+    could = f"; {stuck_ones} could wait for each other for ever" if stuck_ones else ""
     return Alarm(
         pool=pool.pk,
         name=pool.name,
-        stuck=some([holders[i].label for i in stuck(state)]),
-        why=said or "",
+        kind="unsafe",
+        sentences=(f"unsafe limits are in force{could}.", *([f"Put through by {said}"] if said else [])),
         remedies=_remedies(pool, measures, state, [holder.label for holder in holders]),
     )
 

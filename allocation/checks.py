@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connection
@@ -11,19 +11,36 @@ from django.db import connection
 from allocation.models import Conservation
 
 
-def missing_units() -> list[str]:
-    """A sentence for each class of which units are missing, or are held without a grant.
+class Missing(NamedTuple):
+    """A class of which units are missing, or are held without a grant."""
+
+    pool: int
+    name: str
+    sentence: str
+
+
+def missing_from() -> list[Missing]:
+    """Each such class, pool by pool.
 
     Reads as few columns as it can: it also runs before migrations, on tables that the models are ahead of.
     """
     broken = Conservation.objects.exclude(difference=0, ungranted=0).order_by("pool", "ordinal")
     return [
-        f"Units of {key} are missing in pool {pool}: capacity {capacity}, available {available}, "
-        f"held {allocated}, of which {ungranted} without a grant."
-        for pool, key, capacity, available, allocated, ungranted in broken.values_list(
-            "pool__name", "key", "capacity", "available", "allocated", "ungranted"
+        Missing(
+            pool,
+            name,
+            f"Units of {key} are missing in pool {name}: capacity {capacity}, available {available}, "
+            f"held {allocated}, of which {ungranted} without a grant.",
+        )
+        for pool, name, key, capacity, available, allocated, ungranted in broken.values_list(
+            "pool", "pool__name", "key", "capacity", "available", "allocated", "ungranted"
         )
     ]
+
+
+def missing_units() -> list[str]:
+    """A sentence for each such class."""
+    return [row.sentence for row in missing_from()]
 
 
 @register(Tags.database)

@@ -36,10 +36,10 @@ def _event_row(event: Event, measures: list[Measure]) -> EventRow:
 
 
 def pool_cards() -> list[PoolCard]:
-    """Every pool, with how full it is and how many wait."""
+    """Every pool, with how full it is and how many wait; those nobody is registered in, such as a trial's when it is over, last."""
     active = dict(Process.objects.filter(state=ProcessState.ACTIVE).order_by().values_list("pool").annotate(Count("pk")))
     waiting = dict(Request.objects.filter(state=RequestState.WAITING).order_by().values_list("pool").annotate(Count("pk")))
-    return [
+    cards = [
         PoolCard(
             id=pool.pk,
             name=pool.name,
@@ -51,3 +51,4 @@ def pool_cards() -> list[PoolCard]:
         )
         for pool in Pool.objects.prefetch_related("classes").order_by("name")
     ]
+    return sorted(cards, key=lambda card: not card.processes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Min, Q
@@ -20,11 +21,52 @@ from allocation.wording import Measure
 HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 
-def bank_view(pool_id: int, *, waits_of: Collection[int] | None = None) -> BankView:
-    """Show a pool: its matrices, the proof that it is safe, and every wait explained, or only the waits of some processes.
+@dataclass(frozen=True)
+class _Books:
+    """A pool as it is read, at one moment: rows that nothing has been worked out from yet."""
 
-    Raises UnknownPool.
-    """
+    pool: Pool
+    classes: list[ResourceClass]
+    processes: tuple[ProcessRow, ...]
+    requests: list[Request]
+    usual: dict[int, float]
+
+    @property
+    def reserved(self) -> tuple[ProcessRow, ...]:
+        return tuple(process for process in self.processes if process.kept_until)
+
+    def waits(self, held_off: Sequence[ProcessRow], wanted: Collection[int] | None = None) -> tuple[WaitRow, ...]:
+        far = {process.id for process in held_off}
+        first = next((request for request in self.requests if request.process_id not in far), None)
+        return wait_rows(self.pool, self.classes, self.processes, self.requests, self.usual, first, wanted)
+
+
+def bank_view(pool_id: int) -> BankView:
+    """Show a pool: its matrices, the proof that it is safe, and every wait explained. Raises UnknownPool."""
+    books = _read(pool_id)
+    pool, processes = books.pool, books.processes
+    holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
+    order = banker.finishable(_state(pool, holders))
+    stuck = tuple(process for i, process in enumerate(holders) if i not in order)
+    idle, held_off = _part(books)
+    return BankView(
+        id=pool.pk,
+        name=pool.name,
+        policy=pool.policy,
+        bypass_limit=pool.bypass_limit,
+        resources=resource_rows(pool, books.classes),
+        processes=processes,
+        is_safe=not stuck,
+        safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
+        stuck=stuck,
+        waiting=books.waits(held_off),
+        reserved=books.reserved,
+        held_off=tuple(held_off),
+    )
+
+
+def _read(pool_id: int) -> _Books:
+    """Raises UnknownPool."""
     with one_moment():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
@@ -32,40 +74,20 @@ def bank_view(pool_id: int, *, waits_of: Collection[int] | None = None) -> BankV
         classes = list(pool.classes.all())
         active = pool.processes.filter(state=ProcessState.ACTIVE)
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
-        requests = list(pool.requests.filter(state=RequestState.WAITING).order_by("turn", "seq").select_related("process"))
-        waiting = {request.process_id for request in requests}
+        requests = list(pool.requests.filter(state=RequestState.WAITING).order_by("turn", "seq"))
+        by_id, waiting = {row.pk: row for row in rows}, {request.process_id for request in requests}
+        for request in requests:
+            request.process = by_id[request.process_id]  # who waits is active, so it has been read
         processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
-        usual = usual_shifts(processes, requests)
-
-    holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
-    order = banker.finishable(_state(pool, holders))
-    stuck = tuple(process for i, process in enumerate(holders) if i not in order)
-    reserved = tuple(process for process in processes if process.kept_until)
-    idle, held_off = _part(pool, reserved, [process for process in processes if not any(process.allocation)])
-    far = {process.id for process in held_off}
-    first = next((request for request in requests if request.process_id not in far), None)
-    return BankView(
-        id=pool.pk,
-        name=pool.name,
-        policy=pool.policy,
-        bypass_limit=pool.bypass_limit,
-        resources=resource_rows(pool, classes),
-        processes=processes,
-        is_safe=not stuck,
-        safe_sequence=None if stuck else _steps(pool, [*(holders[i] for i in order), *idle]),
-        stuck=stuck,
-        waiting=wait_rows(pool, classes, processes, requests, usual, first, waits_of),
-        reserved=reserved,
-        held_off=tuple(held_off),
-    )
+        return _Books(pool, classes, processes, requests, usual_shifts(processes, requests))
 
 
-def _part(pool: Pool, reserved: Sequence[ProcessRow], idle: Sequence[ProcessRow]) -> tuple[list[ProcessRow], list[ProcessRow]]:
+def _part(books: _Books) -> tuple[list[ProcessRow], list[ProcessRow]]:
     """Part those that hold nothing: who can always come last, and who claims more than there is beside the reservations."""
-    most = tuple(pool.capacity)
-    for process in reserved:
+    most, empty = tuple(books.pool.capacity), [process for process in books.processes if not any(process.allocation)]
+    for process in books.reserved:
         most = banker.minus(most, process.allocation)
-    return [one for one in idle if banker.fits(one.maximum, most)], [one for one in idle if not banker.fits(one.maximum, most)]
+    return [one for one in empty if banker.fits(one.maximum, most)], [one for one in empty if not banker.fits(one.maximum, most)]
 
 
 def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
@@ -73,7 +95,8 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     wanted = set(process_ids)
     waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
     pools = waiting.order_by("pool").values_list("pool_id", flat=True).distinct()
-    return {wait.process: wait for pool in pools for wait in bank_view(pool, waits_of=wanted).waiting}
+    books = [_read(pool) for pool in pools]
+    return {wait.process: wait for one in books for wait in one.waits(_part(one)[1], wanted)}
 
 
 def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from allocation.models import Event, Request, RequestState, ResourceClass
+from allocation.models import CAPACITY_KINDS, Event, Request, RequestState, ResourceClass
 from allocation.moment import one_moment
 from allocation.wording import Measure
 
@@ -44,7 +44,6 @@ SELECT begins + (ends - begins) * sample.number / %(samples)s, event.available_a
   LEFT JOIN allocation_event AS event ON event.pool_id = %(pool)s AND event.version = last.version
  ORDER BY sample.number
 """
-CAPACITY = ("created", "capacity_set", "class_added")
 WIDTH, HEIGHT = 240, 40
 
 
@@ -97,7 +96,7 @@ def chart_of(pool: int, span: str) -> Chart:
 
 
 def _capacity(pool: int, version: int) -> list[int]:
-    found = Event.objects.filter(pool=pool, kind__in=CAPACITY, version__lte=version).order_by("-version")
+    found = Event.objects.filter(pool=pool, kind__in=CAPACITY_KINDS, version__lte=version).order_by("-version")
     return found.values_list("amounts", flat=True).first() or []
 
 

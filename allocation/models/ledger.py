@@ -38,6 +38,10 @@ class EventKind(models.TextChoices):
     PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
 
 
+#: events whose amounts are the pool's capacity from then on
+CAPACITY_KINDS = (EventKind.CREATED, EventKind.CAPACITY_SET, EventKind.CLASS_ADDED)
+
+
 class Event(models.Model):
     """One thing that happened in a pool. A trigger refuses to change or delete it.
 
@@ -67,6 +71,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["process", "id"], name="event_by_process"),
             models.Index(fields=["request_id"], name="event_waited", condition=Q(kind="waiting")),
+            models.Index(fields=["pool", "version"], name="event_of_capacity", condition=Q(kind__in=CAPACITY_KINDS)),
             BrinIndex(fields=["at"], name="event_by_time"),
         ]
 

@@ -18,6 +18,7 @@ from django.db.models import Model
 
 from allocation.banker import Vector
 from allocation.models import Pool, Process
+from allocation.services.transaction import planned_cursor
 
 M = TypeVar("M", bound=Model)
 
@@ -57,7 +58,7 @@ def lock_pool_of(process: int) -> Pool | None:
 
 def surroundings(pool: Pool, named: Collection[int]) -> Surroundings:
     """Read what stands round a pool. Call it after `lock_pool`, in statements that begin once the lock is there."""
-    with connection.cursor() as cursor:
+    with planned_cursor() as cursor:
         cursor.execute(
             "SELECT array_agg(key ORDER BY ordinal), array_agg(unit ORDER BY ordinal),"
             " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s AND waits.state = 'waiting')"
@@ -76,7 +77,7 @@ def surroundings(pool: Pool, named: Collection[int]) -> Surroundings:
 
 def numbers_taken(request_id: UUID, process: int) -> bool:
     """Whether there is a request of that number, or one of that process that waits."""
-    with connection.cursor() as cursor:
+    with planned_cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT FROM allocation_request WHERE id = %s)"
             " OR EXISTS (SELECT FROM allocation_request WHERE process_id = %s AND state = 'waiting')",
@@ -87,7 +88,7 @@ def numbers_taken(request_id: UUID, process: int) -> bool:
 
 def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
     """Write what decisions change of a pool, and tell whoever listens on `channel`."""
-    with connection.cursor() as cursor:
+    with planned_cursor() as cursor:
         cursor.execute(
             "UPDATE allocation_pool SET capacity = %s, available = %s, version = %s, is_safe = %s, updated_at = clock_timestamp()"
             " WHERE id = %s RETURNING CASE WHEN %s THEN pg_notify(%s, id::text) END",
@@ -101,7 +102,7 @@ def _one(model: type[M], where: str, *values: Any) -> M | None:
 
 def _many(model: type[M], where: str, *values: Any) -> list[M]:
     names, select = _reading(model)
-    with connection.cursor() as cursor:
+    with planned_cursor() as cursor:
         cursor.execute(f"{select} {where}", values)
         return [model.from_db(connection.alias, names, row) for row in cursor.fetchall()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib.auth.decorators import login_required, permission_required
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
@@ -16,6 +17,10 @@ from allocation.records import pool_cards, recent_events
 from allocation.snapshot import BankView, ProcessRow
 
 EVENTS = 50
+#: processes a page of a table
+ROWS = 50
+#: waits that are shown with their holders; those behind them in the line get a sentence each
+WAITS = 30
 
 
 @require_GET
@@ -41,14 +46,26 @@ def bank(request: HttpRequest, pool: int) -> HttpResponse:
     number = request.GET.get("process", "")
     process = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None
     events = recent_events(pool, process=process, most=EVENTS)
+    text = request.GET.get("q", "").strip()
     context = {
         "bank": view,
-        "steps": _steps(view),
+        "text": text,
+        "is_large": len(view.processes) > ROWS,
+        "rows": Paginator(_named(view, text), ROWS).get_page(request.GET.get("page")),
+        "steps": Paginator(_steps(view), ROWS).get_page(request.GET.get("steps")),
+        "waits": view.waiting[:WAITS],
+        "more_waits": view.waiting[WAITS:],
         "empty_handed": [step.process for step in view.safe_sequence or () if not any(step.process.allocation)],
         "chosen": events[0].label if process and events else "",
         "events": events,
     }
     return _live(request, "allocation/bank.html", "allocation/_bank.html", context)
+
+
+def _named(view: BankView, text: str) -> list[ProcessRow]:
+    """The processes whose label or run holds the text, in any case; those that hold something first."""
+    piece = text.casefold()
+    return [row for row in view.processes if piece in row.label.casefold() or piece in row.run_ref.casefold()]
 
 
 def _live(request: HttpRequest, page: str, fragment: str, context: dict[str, object]) -> HttpResponse:

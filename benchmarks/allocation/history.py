@@ -1,4 +1,4 @@
-"""How long it takes to audit a long ledger, to follow it, to keep its checkpoints, and to find the bank as of an event.
+"""How long it takes to audit a long ledger, to follow it, to keep its checkpoints, to find the bank as of an event, and to draw it.
 
 python -m benchmarks.allocation.history [EVENTS]
 """
@@ -21,6 +21,7 @@ LOOKS = 20
 def main(events: int) -> None:
     from allocation.history.asof import bank_as_of
     from allocation.history.audit import audit_pool
+    from allocation.history.chart import SPANS, chart_of
     from allocation.history.checkpoints import replayed
     from allocation.services import keep_checkpoints
     from benchmarks.allocation.long_ledger import LongLedger
@@ -35,6 +36,8 @@ def main(events: int) -> None:
         tell("keep its checkpoints", timed(keep_checkpoints))
         versions = random.Random(1).sample(range(1, events), LOOKS)  # noqa: S311 - a choice of events, no secret
         tell(f"bank as of an event, median of {LOOKS}", median(timed(partial(bank_as_of, pool, at)) for at in versions))
+        for span in SPANS:
+            tell(f"chart, {span}", median(timed(partial(chart_of, pool, span)) for _ in range(5)))
 
 
 def timed(work: Callable[[], object]) -> float:

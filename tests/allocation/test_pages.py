@@ -56,13 +56,13 @@ def test_bank_is_closed_to_those_who_may_not_see_pools(client, django_user_model
 def test_only_pool_is_shown_at_once_and_several_are_listed_with_how_full_they_are(viewer, bank, make_pool):
     assert viewer.get(reverse("allocation:banks")).url == bank.get_absolute_url()
 
-    make_pool(1, name="second")
+    make_pool(1, name="a pool that is over")
     page = BeautifulSoup(viewer.get(reverse("allocation:banks")).content, "html.parser")
     first = page.find("a", href=bank.get_absolute_url()).find_parent("article")
     assert "2 processes, 1 waiting" in text(first)
     assert "6 of 10" in text(first)
     assert first.find("progress")["value"] == "60"
-    assert "second" in text(page)
+    assert [text(heading) for heading in page.select("article h2")] == [bank.name, "a pool that is over"]
 
 
 def test_bank_without_a_pool_says_what_to_do(viewer):
@@ -163,7 +163,7 @@ def test_refresh_gets_the_part_that_changes_and_nothing_else(viewer, bank):
 
 
 def test_number_of_queries_does_not_grow_with_the_bank(viewer, bank, make_process, django_assert_num_queries):
-    with django_assert_num_queries(14) as few:  # session, user, two for permissions, seven for the bank, two for the events, the alarm
+    with django_assert_num_queries(15) as few:  # session, user, two for permissions, seven for the bank, two for the events, the alarm
         viewer.get(bank.get_absolute_url())
     for label in "uvwxyz":
         ask(make_process(bank, label, (5, 5)), (5, 5))
@@ -194,3 +194,33 @@ def test_command_fails_on_an_unsafe_pool(make_pool, make_process, capsys):
     with pytest.raises(CommandError, match="Not safe: pool"):
         call_command("check_safety", pool=pool.pk)
     assert "Could not be sure to finish: alpha, beta" in capsys.readouterr().out
+
+
+def test_a_large_bank_comes_in_parts_with_a_search_and_tells_every_wait(viewer, make_pool, make_process, monkeypatch):
+    monkeypatch.setattr("allocation.views.bank.ROWS", 2)
+    monkeypatch.setattr("allocation.views.bank.WAITS", 1)
+    pool = make_pool(6)
+    for name in ("alpha", "beta", "gamma"):
+        make_process(pool, name, (2,), (2,))
+    for name in ("delta", "epsilon"):
+        ask(make_process(pool, name, (1,)), (1,))
+
+    def names(query, table="table.matrix"):
+        page = BeautifulSoup(viewer.get(pool.get_absolute_url() + query).content, "html.parser")
+        return [cell.text.split()[0] for cell in page.select(f"{table} tbody th")]
+
+    assert names("") == ["Available", "alpha", "beta"]
+    assert names("?page=2") == ["Available", "gamma", "delta"]
+    assert names("?q=EPS") == ["Available", "epsilon"]
+    assert names("?steps=2", "table.sequence") == ["gamma"]
+    assert names("", "table.line") == ["epsilon"]
+    assert "1 to 2 of 5 processes" in text(page_of(viewer, pool))
+
+
+def test_a_bank_of_many_asks_as_few_queries(viewer, make_pool, make_process, django_assert_max_num_queries):
+    pool = make_pool(100)
+    for number in range(60):
+        make_process(pool, f"p{number}", (1,), (1,))
+
+    with django_assert_max_num_queries(14):
+        viewer.get(pool.get_absolute_url())

@@ -141,9 +141,18 @@ class PaperBank:
             raise Refused
         self.pump()
 
-    def override(self, capacity: Vector) -> None:
+    def override_capacity(self, capacity: Vector) -> None:
         self.available = banker.minus(capacity, banker.minus(self.capacity, self.available))
-        self.capacity, self.is_safe = capacity, False
+        self.capacity = capacity
+        self._put_up_with_it()
+
+    def override_claim(self, name: int, claim: Vector) -> None:
+        self.rows[name].maximum = claim
+        self._put_up_with_it()
+
+    def _put_up_with_it(self) -> None:
+        self.is_safe = self.is_safe and banker.find_safe_sequence(self._state()[0]) is not None
+        self.pump()
 
     def change_claim(self, name: int, claim: Vector) -> None:
         row = self.rows[name]

@@ -1,4 +1,4 @@
-"""The bank itself: PostgreSQL, through its services. Only clocks are turned by hand, and limits overridden."""
+"""The bank itself: PostgreSQL, through its services. Only clocks are turned by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from uuid import UUID
 from allocation import services
 from allocation.fields import ClockTimestamp
 from allocation.models import Conservation, Pool, Process, ProcessState, Request, RequestState
+from allocation.values import Override
 from tests.allocation.conftest import KEYS, units
-from tests.allocation.machine.book import Row, Seen, Vector, less
+from tests.allocation.machine.book import Row, Seen, Vector
 
+AT_ALL_COSTS = Override(by="the machine", reason="to see what comes of it")
 A_MOMENT_AGO = ClockTimestamp() - timedelta(seconds=1)
 
 
@@ -74,10 +76,11 @@ class RowBank:
     def set_capacity(self, capacity: Vector) -> None:
         services.set_capacity(pool=self.pool, capacity=units(*capacity))
 
-    def override(self, capacity: Vector) -> None:
-        pool = Pool.objects.get(pk=self.pool)
-        in_use = less(tuple(pool.capacity), tuple(pool.available))
-        Pool.objects.filter(pk=self.pool).update(capacity=list(capacity), available=list(less(capacity, in_use)), is_safe=False)
+    def override_capacity(self, capacity: Vector) -> None:
+        services.set_capacity(pool=self.pool, capacity=units(*capacity), override=AT_ALL_COSTS)
+
+    def override_claim(self, name: int, claim: Vector) -> None:
+        services.change_claim(process=name, maximum=units(*claim), override=AT_ALL_COSTS)
 
     def change_claim(self, name: int, claim: Vector) -> None:
         services.change_claim(process=name, maximum=units(*claim))

@@ -158,7 +158,7 @@ class BankMachine(RuleBasedStateMachine):
 
     def change_limits(self, data: st.DataObject) -> None:
         ways = [self.set_capacity, self.change_claim]
-        data.draw(st.sampled_from([*ways * 3, self.override_capacity]))(data)
+        data.draw(st.sampled_from([*ways * 3, self.override_capacity, self.override_claim]))(data)
 
     def set_capacity(self, data: st.DataObject) -> None:
         old, in_use = self.book.capacity, less(self.book.capacity, self.book.available)
@@ -170,9 +170,23 @@ class BankMachine(RuleBasedStateMachine):
         self.book.capacity = old if refused else capacity
 
     def override_capacity(self, data: st.DataObject) -> None:
-        self.book.capacity = less(self.book.capacity, data.draw(up_to(self.book.available)))
-        self.bank.override(self.book.capacity)
-        self.book.overridden = True
+        """As far as an administrator may: never below what is in use or claimed."""
+        bounds = [less(self.book.capacity, self.book.available), *(self.book.rows[name].maximum for name in self.book.who(kept=None))]
+        capacity = data.draw(vectors([max(units) for units in zip(*bounds, strict=True)], self.book.capacity))
+        self.bank.override_capacity(capacity)
+        self.book.capacity = capacity
+        self.is_put_up_with()
+
+    def override_claim(self, data: st.DataObject) -> None:
+        if holders := self.book.who(kept=None, holding=True):
+            name = data.draw(st.sampled_from(holders))
+            claim = data.draw(vectors(self.book.rows[name].maximum, self.book.capacity))
+            self.bank.override_claim(name, claim)
+            self.book.rows[name].maximum = claim
+            self.is_put_up_with()
+
+    def is_put_up_with(self) -> None:
+        self.book.overridden = self.book.overridden or not self.book.is_safe()
         self.stuck = self.book.stuck()
 
     def change_claim(self, data: st.DataObject) -> None:

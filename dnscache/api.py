@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema, Status
 
 from dnscache import services
+from dnscache.audit import log
 from dnscache.models import DnsEntry
 from dnscache.names import read_host
 
@@ -69,7 +70,7 @@ def entry_of(name: str) -> DnsEntry:
 
 @dns.get("", response=EntryPage, summary="The cache, by name")
 @needs("dnscache.view_dnsentry")
-def index(
+def list_names(
     request: Asking,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
@@ -87,14 +88,22 @@ def index(
 
 @dns.get("/{name}", response=Entry, summary="What the cache knows of a name; nobody is asked")
 @needs("dnscache.view_dnsentry")
-def show(request: Asking, name: Name) -> DnsEntry:
+def show_name(request: Asking, name: Name) -> DnsEntry:
     return entry_of(name)
 
 
 @dns.delete("/{name}", response={204: None}, summary="Forget a name; it is asked for again when it is needed")
 @needs("dnscache.delete_dnsentry")
-def flush(request: Asking, name: Name) -> Status:
+def forget_name(request: Asking, name: Name) -> Status:
     entry = entry_of(name)
     LogEntry.objects.log_actions(request.user.pk, [entry], DELETION, "flushed", single_object=True)
     services.flush([entry.name])
+    return Status(204, None)
+
+
+@dns.post("/{name}/{deed}", response={204: None}, summary="Retry a name now, keep it fresh (pin), or let it expire (unpin)")
+@needs("dnscache.change_dnsentry")
+def act_on_name(request: Asking, name: Name, deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")]) -> Status:
+    host = services.act_on(name, deed)
+    log(request.user, [host], deed)
     return Status(204, None)

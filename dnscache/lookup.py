@@ -10,25 +10,26 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
-from socket import SOCK_DGRAM, socket
+from socket import MSG_PEEK, SOCK_DGRAM, socket
 
 import dns.exception
 import dns.flags
 import dns.inet
 import dns.message
-import dns.name
 import dns.query
 import dns.rdatatype
 import dns.resolver
 from django.conf import settings
 
+from dnscache import wire
 from dnscache.answers import Reply, Status
+from dnscache.heard import Heard, heard_from
 from dnscache.question import Question, Step, merged
 
 #: how long each try waits for an answer; the tries go round the servers
 TRY_SECONDS = (1.0, 2.0, 5.0)
-#: fits every path, so that no answer is lost as fragments (DNS flag day 2020)
-UDP_PAYLOAD_BYTES = 1232
+#: no plain answer is longer
+PLAIN_BYTES = 4096
 
 Server = tuple[str, int]
 
@@ -57,8 +58,7 @@ def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None,
     waiting = list(configured_servers() if servers is None else servers)
     if not waiting:
         return Reply(Status.SERVFAIL, error="no name server is known; set DNS_SERVERS")
-    target = dns.name.from_text(name)
-    questions = [Question(target, rdtype) for rdtype in (dns.rdatatype.A, dns.rdatatype.AAAA)]
+    questions = [Question(name, rdtype) for rdtype in (dns.rdatatype.A, dns.rdatatype.AAAA)]
     silences = 0
     while waiting and silences < len(tries):
         now = time.monotonic()
@@ -85,15 +85,15 @@ def _exchange(questions: list[Question], server: Server, seconds: float) -> None
     """Put the questions to one server at once and let each take what comes back in time."""
     until = time.time() + seconds  # dnspython counts by this clock
     with ExitStack() as sockets:
-        sent: list[tuple[Question, dns.message.QueryMessage, socket]] = []
+        sent: list[tuple[Question, bytes, socket]] = []
         for question in questions:
             question.step = Step.SILENT
-            query = dns.message.make_query(question.target, question.rdtype, use_edns=0, payload=UDP_PAYLOAD_BYTES)
+            query = wire.query(question.target, question.rdtype)
             try:
-                sock = sockets.enter_context(dns.query.make_socket(dns.inet.af_for_address(server[0]), SOCK_DGRAM))
+                sock = sockets.enter_context(socket(dns.inet.af_for_address(server[0]), SOCK_DGRAM))
                 # Connected: the kernel drops what others send, and tells when nobody listens there.
                 sock.connect(dns.inet.low_level_address_tuple(server))
-                dns.query.send_udp(sock, query, None, until)
+                sock.send(query)
             except OSError as error:
                 question.fail(f"{type(error).__name__}: {error}", _text(server))
             else:
@@ -102,17 +102,26 @@ def _exchange(questions: list[Question], server: Server, seconds: float) -> None
             _receive(question, query, sock, server, until)
 
 
-def _receive(question: Question, query: dns.message.QueryMessage, sock: socket, server: Server, until: float) -> None:
+def _receive(question: Question, query: bytes, sock: socket, server: Server, until: float) -> None:
     try:
-        response = dns.query.receive_udp(sock, None, until, ignore_errors=True, query=query)[0]
-        if response.flags & dns.flags.TC:
-            response = dns.query.tcp(query, server[0], timeout=max(until - time.time(), 0.001), port=server[1])
-    except dns.exception.Timeout:
+        sock.settimeout(max(until - time.time(), 0.001))
+        heard = wire.read(sock.recv(PLAIN_BYTES, MSG_PEEK), query) or _read_thoroughly(query, sock, server, until)
+    except (TimeoutError, dns.exception.Timeout):
         return
     except (OSError, EOFError, dns.exception.DNSException) as error:
         question.fail(f"{type(error).__name__}: {error}", _text(server))
     else:
-        question.take(response, _text(server))
+        question.take(heard, _text(server))
+
+
+def _read_thoroughly(query: bytes, sock: socket, server: Server, until: float) -> Heard:
+    """Let dnspython wait for the answer, what was only looked at so far included; over TCP if it is truncated."""
+    sock.setblocking(False)
+    asked = dns.message.from_wire(query)
+    response = dns.query.receive_udp(sock, None, until, ignore_errors=True, query=asked)[0]
+    if response.flags & dns.flags.TC:
+        response = dns.query.tcp(asked, server[0], timeout=max(until - time.time(), 0.001), port=server[1])
+    return heard_from(response)
 
 
 def _text(server: Server) -> str:

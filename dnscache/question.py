@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-import dns.exception
-import dns.message
-import dns.name
 import dns.rcode
 import dns.rdatatype
 
 from dnscache.answers import LONGEST_NEGATIVE_SECONDS, LONGEST_TTL_SECONDS, NEGATIVE_WITHOUT_SOA_SECONDS, Reply, Status
+from dnscache.heard import Heard
 
 MOST_ADDRESSES = 16
 #: aliases followed by asking again, when a server names the alias but not what it stands for
@@ -31,34 +29,29 @@ class Step(Enum):
 class Question:
     """`target` is the name to ask for now: at first the name itself, later what it is an alias of."""
 
-    target: dns.name.Name
+    target: str
     rdtype: dns.rdatatype.RdataType
     step: Step = Step.SILENT
     reply: Reply = field(default_factory=lambda: Reply(Status.TIMEOUT, error="no name server answered in time"))
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0
 
-    def take(self, response: dns.message.QueryMessage, upstream: str) -> None:
-        """Read the response of the server `upstream`: settled, failed, or an alias to ask for next."""
-        rcode = response.rcode()
-        if rcode not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
-            return self.fail(f"the name server said {dns.rcode.to_text(rcode)}", upstream, rcode)
-        try:
-            chain = response.resolve_chaining()
-        except dns.exception.DNSException as error:
-            return self.fail(f"the answer makes no sense: {error}", upstream, rcode)
-        self.target = chain.canonical_name
-        self._ttl = min([self._ttl, *(alias.ttl for alias in chain.cnames)])
-        has_soa = any(rrset.rdtype == dns.rdatatype.SOA for rrset in response.authority)
-        if chain.answer is not None:
-            addresses = tuple(record.address for record in list(chain.answer)[:MOST_ADDRESSES])
-            self._settle(Status.OK, chain.minimum_ttl, upstream, rcode, addresses)
-        elif rcode == dns.rcode.NXDOMAIN or has_soa or not chain.cnames:
-            status = Status.NXDOMAIN if rcode == dns.rcode.NXDOMAIN else Status.NODATA
-            ttl = min(chain.minimum_ttl, LONGEST_NEGATIVE_SECONDS) if has_soa else NEGATIVE_WITHOUT_SOA_SECONDS
-            self._settle(status, ttl, upstream, rcode)
+    def take(self, heard: Heard, upstream: str) -> None:
+        """Go by what the server `upstream` said: settled, failed, or an alias to ask for next."""
+        if heard.rcode not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
+            return self.fail(f"the name server said {dns.rcode.to_text(dns.rcode.Rcode.make(heard.rcode))}", upstream, heard.rcode)
+        self.target = heard.canonical
+        if heard.is_alias or heard.addresses or heard.has_soa:
+            self._ttl = min(self._ttl, heard.ttl)
+        if heard.addresses:
+            self._settle(Status.OK, self._ttl, upstream, heard.rcode, heard.addresses[:MOST_ADDRESSES])
+        elif heard.rcode == dns.rcode.NXDOMAIN or heard.has_soa or not heard.is_alias:
+            status = Status.NXDOMAIN if heard.rcode == dns.rcode.NXDOMAIN else Status.NODATA
+            longest = LONGEST_NEGATIVE_SECONDS if heard.has_soa else NEGATIVE_WITHOUT_SOA_SECONDS
+            self._settle(status, min(self._ttl, longest), upstream, heard.rcode)
         else:
-            self._follow(upstream, rcode)
+            self._follow(upstream, heard.rcode)
+        return None
 
     def fail(self, error: str, upstream: str, rcode: int | None = None) -> None:
         """Note that this server is of no help; another may be."""
@@ -73,9 +66,8 @@ class Question:
             self.step = Step.ALIAS
 
     def _settle(self, status: Status, ttl: int, upstream: str, rcode: int, addresses: tuple[str, ...] = ()) -> None:
-        canonical = self.target.to_text(omit_final_dot=True)
         self.step = Step.SETTLED
-        self.reply = Reply(status, addresses, canonical, rcode, min(ttl, self._ttl), upstream=upstream)
+        self.reply = Reply(status, addresses, self.target, rcode, ttl, upstream=upstream)
 
 
 def merged(questions: list[Question]) -> Reply:

@@ -1,11 +1,11 @@
-"""`/api/dns` beside the answers themselves: figures, hard names, trees, evictions, and what operators do."""
+"""`/api/dns-cache`: figures, hard names, trees, evictions and flushes; `/api/dns` is left to names, of which one may be `stats`."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Path, Query, Router, Schema, Status
+from ninja import Query, Router, Schema
 from pydantic import Field
 
 from dnscache import selectors, services
@@ -50,12 +50,15 @@ class Lanes(Schema):
 
 
 class Stats(Schema):
-    """The last hour. A percentile of null is longer than three seconds."""
+    """The last hour. A percentile of null is longer than three seconds.
+
+    `hosts_waiting`: how many hosts waited for their names at a time, on average; `shares.lookup`: of all names used, those waited for.
+    """
 
     used: int
     shares: dict[str, float]
     wait_ms: dict[str, float | None]
-    threads_waiting: float
+    hosts_waiting: float
     threads_saved: float
     asked: int
     failed: int
@@ -124,49 +127,69 @@ class Flushed(Schema):
     names: int
 
 
-@reports.get("/stats", response=Stats, summary="How names were come by in the last hour, and how things stand")
+class Domain(Schema):
+    """A registered name, with how many names of it are known, and how many of them answer quickly."""
+
+    registrable: str
+    names: int
+    forward: int
+
+
+class DomainPage(Schema):
+    items: list[Domain]
+    next: str | None
+
+
+@reports.get("", response=Stats, summary="How names were come by in the last hour, and how things stand")
 @needs("dnscache.view_dnsentry")
-def stats(request: Asking) -> selectors.Overview:
+def show_figures(request: Asking) -> selectors.Overview:
     return selectors.overview()
 
 
-@reports.get("/hard", response=HardPage, summary="The conflict area: names that failed or are slow, the heaviest first")
+@reports.get("/hard-names", response=HardPage, summary="The conflict area: names that failed or are slow, the heaviest first")
 @needs("dnscache.view_dnsentry")
-def hard(
+def list_hard_names(
     request: Asking,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
+    sort: Annotated[
+        Literal["weight", "name", "look_up", "fails", "retry"], Query(description="what comes first: most, or the alphabet")
+    ] = "weight",
     cursor: Annotated[int, Query(ge=0, le=1_000_000, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
 ) -> dict[str, Any]:
-    rows = selectors.hard_names(status=status, text=q, offset=cursor, most=limit + 1)
+    rows = selectors.hard_names(status=status, text=q, sort=sort, offset=cursor, most=limit + 1)
     items = [{**{key: getattr(row.entry, key) for key in ENTRY_FIELDS}, **{key: getattr(row, key) for key in ROW_FIELDS}} for row in rows]
     return {"items": items[:limit], "next": cursor + limit if len(rows) > limit else None}
 
 
-@reports.get("/tree/{name}", response=list[Branch], summary="The names of a registered name, by their levels")
+@reports.get("/domains", response=DomainPage, summary="Registered names, by the alphabet")
 @needs("dnscache.view_dnsentry")
-def tree(request: Asking, name: Name) -> list[selectors.Branch]:
+def list_domains(
+    request: Asking,
+    q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")] = "",
+    cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
+    limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
+) -> dict[str, Any]:
+    rows = selectors.domains(text=q, after=cursor, most=limit + 1)
+    return {"items": rows[:limit], "next": rows[limit - 1]["registrable"] if len(rows) > limit else None}
+
+
+@reports.get("/domains/{name}", response=list[Branch], summary="The names of a registered name, by their levels")
+@needs("dnscache.view_dnsentry")
+def show_tree(request: Asking, name: Name) -> list[selectors.Branch]:
     return selectors.tree_of(read_host(name).text)
 
 
 @reports.get("/evictions", response=list[Evicted], summary="The latest answers that left before their time")
 @needs("dnscache.view_dnsentry")
-def evictions(request: Asking) -> list[DnsDropped]:
+def list_evictions(request: Asking) -> list[DnsDropped]:
     return list(DnsDropped.objects.order_by("-pk")[:200])
 
 
 @reports.post("/flush", response=Flushed, summary="Forget a domain, all hard names, or everything")
 @needs("dnscache.delete_dnsentry")
-def flush(request: Asking, order: Flush) -> dict[str, int]:
+def flush_cache(request: Asking, order: Flush) -> dict[str, int]:
     names = services.flush_scope(order.scope, order.value)
     log(request.user, [order.value or order.scope], "flush")
     return {"names": names}
-
-
-@reports.post("/{name}/{deed}", response={204: None}, summary="Retry a name now, keep it fresh (pin), or let it expire (unpin)")
-@needs("dnscache.change_dnsentry")
-def act(request: Asking, name: Name, deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")]) -> Status:
-    host = services.act_on(name, deed)
-    log(request.user, [host], deed)
-    return Status(204, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Avg, Count, F, Max, Q, Sum
+from django.db.models import Avg, Count, F, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -19,7 +19,7 @@ from dnscache.regions.entry import Region
 from dnscache.regions.levels import levels_of
 from dnscache.regions.reverse import reason_of
 
-HOUR = timedelta(hours=1)
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
 
 
@@ -27,14 +27,15 @@ SOURCES = ("memory", "database", "lookup")
 class Overview:
     """The last hour. `threads_saved` is the sum of the weights of what is fresh: what the cache is worth now.
 
-    `threads_waiting`: seconds that hosts waited for names, a second. Waits are upper ends of their classes; None: longer than all.
+    `hosts_waiting`: how many hosts waited for their names at a time, on average. Waits are upper ends of their classes; None: longer
+    than all.
     """
 
     minutes: list[DnsMinute]
     used: int
     shares: dict[str, float]
     wait_ms: dict[str, float | None]
-    threads_waiting: float
+    hosts_waiting: float
     threads_saved: float
     asked: int
     failed: int
@@ -55,7 +56,7 @@ def overview() -> Overview:
         used=used,
         shares={key: sums[key] / used if used else 0.0 for key in (*SOURCES, "stale")},
         wait_ms={"mean": 1000 * waited / used if used else 0.0, **{f"p{p}": _percentile(waits, p / 100) for p in (50, 95, 99)}},
-        threads_waiting=waited / max(60, 60 * len(minutes)),
+        hosts_waiting=waited / _seconds_counted(),
         threads_saved=DnsEntry.objects.filter(expires_at__gt=Now()).aggregate(sum=Sum("weight", default=0.0))["sum"],
         asked=sums["asked"],
         failed=sums["failed"],
@@ -64,6 +65,12 @@ def overview() -> Overview:
         upstreams=_upstreams(),
         pre_resolvers=list(living().order_by("machine")),
     )
+
+
+def _seconds_counted() -> float:
+    """The hour, idle minutes included; less in an installation that is younger."""
+    first = DnsMinute.objects.aggregate(first=Min("minute"))["first"]
+    return min(HOUR, max(timezone.now() - first, MINUTE)).total_seconds() if first else HOUR.total_seconds()
 
 
 def _upstreams() -> Sequence[Mapping[str, Any]]:
@@ -105,9 +112,19 @@ class Hard:
         return max(0, MOST_TRIES - self.entry.fails)
 
 
-def hard_names(*, status: str = "", text: str = "", offset: int = 0, most: int = 100) -> list[Hard]:
-    """Return the reverse region by weight: what its rows cost or save, the heaviest first."""
-    found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(F("weight").desc(), "name")
+#: what hard names may be sorted by; most first, but names by the alphabet and those asked again soonest
+SORTS = {
+    "weight": F("weight").desc(),
+    "name": F("name").asc(),
+    "look_up": F("resolve_ms").desc(),
+    "fails": F("fails").desc(),
+    "retry": F("retry_at").asc(nulls_last=True),
+}
+
+
+def hard_names(*, status: str = "", text: str = "", sort: str = "weight", offset: int = 0, most: int = 100) -> list[Hard]:
+    """Return the reverse region, the conflict area's order being that by weight: what its rows cost or save."""
+    found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(SORTS[sort], "name")
     if status:
         found = found.filter(status=status)
     rows = list(found[offset : offset + most])

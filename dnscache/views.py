@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
@@ -19,11 +22,30 @@ from dnscache.exporting import TYPES, lines
 from dnscache.models import DnsDropped, DnsEntry
 
 ROWS = 100
+#: columns of hard names: what they sort by (nothing: they don't), heading, whether they are numbers
+HARD_COLUMNS = (
+    ("name", "Name", False),
+    ("", "Why", False),
+    ("look_up", "Look-up", True),
+    ("fails", "Failed in a row", True),
+    ("retry", "Asked again", False),
+    ("weight", "Threads saved", True),
+)
 SENTENCES = {
     "retry": "{name} is forgotten; it is asked for again as soon as a crawl or a pin needs it.",
     "pin": "{name} is kept fresh while crawls are at work.",
     "unpin": "{name} may expire again.",
 }
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading of a table; a link where its table can be sorted by it."""
+
+    sort: str
+    label: str
+    is_number: bool
+    is_sorted: bool
 
 
 @require_GET
@@ -33,7 +55,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     """Show what the cache is worth, how names were come by in the last hour, the lanes and the name servers."""
     told = selectors.overview()
     fragment = getattr(request, "htmx", False)
-    context = {"told": told, "bars": bars_of(told.minutes), "regions": {1: "forward", 2: "reverse"}}
+    context = {"told": told, "bars": bars_of(told.minutes), "gate": settings.DNS_AHEAD == "gate"}
     answer = render(request, "dnscache/_overview.html" if fragment else "dnscache/overview.html", context)
     patch_vary_headers(answer, ["HX-Request"])
     return answer
@@ -58,15 +80,17 @@ def tree(request: HttpRequest) -> HttpResponse:
 @login_required
 @permission_required("dnscache.view_dnsentry", raise_exception=True)
 def hard(request: HttpRequest) -> HttpResponse:
-    """Show the conflict area by weight: those of `?status=` that hold `?q=`, from `?page=` on."""
-    text, status = _text(request, "q"), _text(request, "status")
+    """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, from `?page=` on."""
+    text, status, sort = _text(request, "q"), _text(request, "status"), _text(request, "sort")
+    sort = sort if sort in selectors.SORTS else "weight"
     number = request.GET.get("page", "1")
     page = min(int(number), 10_000) if number.isascii() and number.isdigit() and number.lstrip("0") else 1
     counts = selectors.hard_counts()
-    rows = selectors.hard_names(status=status if status in counts else "", text=text, offset=(page - 1) * ROWS, most=ROWS + 1)
+    rows = selectors.hard_names(status=status if status in counts else "", text=text, sort=sort, offset=(page - 1) * ROWS, most=ROWS + 1)
     labels = {value: (label, counts[value]) for value, label in DnsEntry.Status.choices if value in counts}
     context = {"rows": rows[:ROWS], "page": page, "more": len(rows) > ROWS, "text": text, "status": status}
-    return render(request, "dnscache/hard.html", {**context, "statuses": labels, "total": sum(counts.values())})
+    columns = [Column(key, label, is_number, key == sort) for key, label, is_number in HARD_COLUMNS]
+    return render(request, "dnscache/hard.html", {**context, "columns": columns, "statuses": labels, "total": sum(counts.values())})
 
 
 @require_GET

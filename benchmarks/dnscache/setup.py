@@ -1,20 +1,8 @@
-"""What the benchmarks of the cache stand on: rows, and a name server in another process."""
+"""The rows that the benchmarks of the cache stand on."""
 
 from __future__ import annotations
 
-import multiprocessing
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
-
-import dns.message
-import dns.rdatatype
 from django.db import connection
-
-from dnscache.lookup import Server
-from tests.dns_scenarios import SCENARIOS, add
-from tests.nameserver import serve_names
 
 #: three names under each registered one, with the mix of TTLs and durations of real answers
 _FILL = """
@@ -34,30 +22,3 @@ def fill(rows: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_FILL, [rows])
         cursor.execute("ANALYZE dnscache_dnsentry")
-
-
-@contextmanager
-def name_server() -> Iterator[Server]:
-    """Run the tests' scripted name server in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,))
-    process.start()
-    try:
-        yield ours.recv()
-    finally:
-        ours.send(None)
-        process.join()
-
-
-def _of_the_web(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
-    """`web-N`: loopback, after N milliseconds."""
-    time.sleep(int(argument) / 1000)
-    add(response, name, rdtype, ["127.0.0.1"])
-
-
-def _serve(pipe: Connection) -> None:
-    SCENARIOS["web"] = _of_the_web
-    with serve_names() as server:
-        pipe.send(server.address)
-        pipe.recv()

@@ -32,9 +32,8 @@ class Entry(TreeNode):
 
     __slots__ = (
         "canonical",
-        "cost_seconds",
+        "cost_ms",
         "error",
-        "expires_at",
         "fails",
         "fresh_until",
         "hits",
@@ -57,13 +56,13 @@ class Entry(TreeNode):
         self.packed = " ".join(reply.addresses)  # one string is half the size of a tuple with one
         self.canonical = answer.name if reply.canonical == answer.name else reply.canonical  # one object, not two alike
         self.upstream, self.error = intern(reply.upstream), reply.error
-        self.resolved_at, self.expires_at, self.retry_at, self.fails = answer.resolved_at, answer.expires_at, answer.retry_at, answer.fails
+        self.resolved_at, self.retry_at, self.fails = answer.resolved_at, answer.retry_at, answer.fails
         self.fresh_until = answer.fresh_until
-        self.cost_seconds = reply.resolve_ms / 1000
+        self.cost_ms = reply.resolve_ms  # a small whole number takes no memory of its own, a float does
         self.hits, self.last_access = 1.0, now
         if previous is not None:
             if previous.status.is_failure == self.status.is_failure:  # seconds burnt say nothing of how quick an answer is
-                self.cost_seconds += (1 - NEWEST_SHARE) * (previous.cost_seconds - self.cost_seconds)
+                self.cost_ms += round((1 - NEWEST_SHARE) * (previous.cost_ms - self.cost_ms))
             self.hits, self.last_access = previous.hits, previous.last_access
             self.touch(now)
         self.region = _region_of(self, previous)
@@ -73,6 +72,16 @@ class Entry(TreeNode):
         """The answer as it was put in."""
         reply = Reply(self.status, self.addresses, self.canonical, self.rcode, self.ttl, self.resolve_ms, self.upstream, self.error)
         return Answer(self.name, reply, self.resolved_at, self.expires_at, self.retry_at, self.fails)
+
+    @property
+    def expires_at(self) -> float:
+        """When the answer's TTL is over; a failure has none."""
+        return self.resolved_at if self.status.is_failure else self.fresh_until
+
+    @property
+    def cost_seconds(self) -> float:
+        """What a look-up usually takes, or burns."""
+        return self.cost_ms / 1000
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from dnscache.regions.entry import Entry
+from dnscache.regions.entry import Entry, Region
 from dnscache.regions.levels import Levels, levels_below, levels_of
 from dnscache.regions.tree import TreeNode, row
+
+
+class Table2(Mapping[str, Entry]):
+    """Those of the flat dictionary that lie in this region."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = entries
+
+    def __getitem__(self, name: str) -> Entry:
+        entry = self._entries[name]
+        if entry.region is not Region.FORWARD:
+            raise KeyError(name)
+        return entry
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, entry in self._entries.items() if entry.region is Region.FORWARD)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class ForwardRegion:
@@ -14,19 +33,20 @@ class ForwardRegion:
 
     `table1` maps a registered name to the first node of its row of second-level names (the patent's mapping 1); the registered
     name itself stands in that row, too, so that it has a place for its address. `table2` maps every full name, at whatever
-    level, to its answer (mapping 2): a third-level name need not share its parent's address.
+    level, to its answer (mapping 2): a third-level name need not share its parent's address. It is no table of its own, which would
+    take 50 bytes a name, but a view of the flat dictionary `entries`, which the cache space writes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = entries
         self.table1: dict[str, TreeNode] = {}
-        self.table2: dict[str, Entry] = {}
+        self.table2 = Table2(entries)
         self.third_level: set[str] = set()
         self._parents: dict[str, TreeNode] = {}  # second-level names that only have names below them
 
     def add(self, entry: Entry, first: str = "") -> None:
-        """Put the answer into table 2 and the tree, in place of an older one; `first` spares finding the registered name."""
+        """Hang the answer in the tree, in place of an older one that `entries` still has; `first` spares finding the registered name."""
         older: TreeNode | None = self.table2.get(entry.name) or self._parents.pop(entry.name, None)
-        self.table2[entry.name] = entry
         if older is not None:
             self._replace(older, entry)
             return
@@ -37,16 +57,15 @@ class ForwardRegion:
         else:
             self._hang_in_row(levels.first, entry)
 
-    def remove(self, name: str) -> None:
-        """Take a name out; a second-level name with others below it stays in the tree, without an answer."""
-        entry = self.table2.pop(name)
+    def remove(self, entry: Entry) -> None:
+        """Take an answer out of the tree; a second-level name with others below it stays there, without an answer."""
         if entry.left is not None:
-            node = self._parents[name] = TreeNode(name)
+            node = self._parents[entry.name] = TreeNode(entry.name)
             self._replace(entry, node)
             return
-        levels = levels_of(name)
+        levels = levels_of(entry.name)
         parent = self._parents.get(levels.second) if levels.third else None
-        self.third_level.discard(name)
+        self.third_level.discard(entry.name)
         self._unhang(levels.first, entry)
         if parent is not None and parent.left is None:
             del self._parents[parent.name]
@@ -68,9 +87,9 @@ class ForwardRegion:
         """
         if len(self.third_level) <= most:
             return []
-        used = sorted(self.table2[name].last_access for name in self.third_level)
+        used = sorted(self._entries[name].last_access for name in self.third_level)
         limit = used[int(quantile * len(used))]
-        return [name for name in self.third_level if self.table2[name].last_access < limit]
+        return [name for name in self.third_level if self._entries[name].last_access < limit]
 
     def _parent(self, levels: Levels) -> TreeNode:
         node = self.table2.get(levels.second) or self._parents.get(levels.second)

@@ -26,11 +26,11 @@ def unpack(name: str, packed: str) -> tuple[str, Entry]:
     entry.status, entry.packed = _STATUSES[status], addresses[1:-1].replace(",", " ")  # {192.0.2.1,2001:db8::1}
     entry.canonical = name if canonical == name else canonical
     entry.rcode, entry.ttl, entry.resolve_ms = int(rcode) if rcode else None, int(ttl), int(resolve_ms)
-    entry.resolved_at, entry.expires_at, entry.retry_at = _seconds(resolved), _seconds(expires), _seconds(retry) if retry else None
+    entry.resolved_at, entry.retry_at = _seconds(resolved), _seconds(retry) if retry else None
     entry.fails, entry.region = int(fails), _REGIONS[region]
-    entry.cost_seconds, entry.hits, entry.last_access = float(cost), float(hits), _seconds(used)
+    entry.cost_ms, entry.hits, entry.last_access = round(1000 * float(cost)), float(hits), _seconds(used)
     entry.upstream, entry.error = intern(upstream), error
-    entry.fresh_until = entry.retry_at if entry.retry_at is not None and entry.status.is_failure else entry.expires_at
+    entry.fresh_until = entry.retry_at if entry.retry_at is not None and entry.status.is_failure else _seconds(expires)
     return first, entry
 
 

@@ -45,7 +45,7 @@ class CacheSpace:
     def __init__(self, capacity: int, *, third_level_quantile: float = 0.5) -> None:
         self.capacity, self._quantile = capacity, third_level_quantile
         self.entries: dict[str, Entry] = {}
-        self.forward, self.reverse = ForwardRegion(), ReverseRegion()
+        self.forward, self.reverse = ForwardRegion(self.entries), ReverseRegion()
         self._random = Random(0)  # noqa: S311 - to sample, not to guess
         self._pool: list[str] = []
         self._evictions_left = 0
@@ -121,7 +121,7 @@ class CacheSpace:
 
     def _leave(self, entry: Entry) -> None:
         if entry.region is Region.FORWARD:
-            self.forward.remove(entry.name)
+            self.forward.remove(entry)
         else:
             self.reverse.remove(entry.name)
 

@@ -4,10 +4,12 @@ import csv
 import io
 import json
 import time
+from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
+from django.utils import timezone
 
 from dnscache import store
 from dnscache.answers import Answer, Reply, Status
@@ -52,6 +54,16 @@ def test_counts_of_all_processes_add_up_by_the_minute():
     assert told.shares == {"memory": 0.0, "database": 0.98, "lookup": 0.02, "stale": 0.02}
     assert told.wait_ms == {"mean": pytest.approx(4), "p50": 1, "p95": 1, "p99": 300}
     assert sum(DnsMinute.objects.get().waits) == 100 or DnsMinute.objects.count() == 2
+
+
+@pytest.mark.parametrize(("begun", "hosts"), [(timedelta(days=1), 0.5), (timedelta(minutes=30), 1.0)])
+def test_hosts_waiting_are_told_over_the_hour_with_its_idle_minutes(begun, hosts):
+    empty = {**dict.fromkeys(("memory", "database", "lookup", "stale", "asked", "failed", "cut"), 0), "waits": [0] * 8}
+    now = timezone.now()
+    DnsMinute.objects.create(minute=now - begun, waited_seconds=0, **empty)
+    DnsMinute.objects.create(minute=now - timedelta(minutes=3), waited_seconds=1800, **empty)
+
+    assert overview().hosts_waiting == pytest.approx(hosts, rel=0.01)
 
 
 def test_the_conflict_area_says_why_and_shows_the_heaviest_first():

@@ -6,10 +6,25 @@ from dnscache.regions.forward import ForwardRegion
 from tests.dnscache.regions.conftest import NOW, entry
 
 
+class Region(ForwardRegion):
+    """One that writes the flat dictionary as the cache space does."""
+
+    def __init__(self):
+        self.flat = {}
+        super().__init__(self.flat)
+
+    def put(self, answer):
+        self.add(answer)
+        self.flat[answer.name] = answer
+
+    def drop(self, name):
+        self.remove(self.flat.pop(name))
+
+
 def region(*names):
-    made = ForwardRegion()
+    made = Region()
     for name in names:
-        made.add(entry(name))
+        made.put(entry(name))
     return made
 
 
@@ -37,7 +52,7 @@ def test_third_level_names_hang_left_of_their_second_level_then_right_of_each_ot
 def test_table_2_keeps_the_address_of_a_name_at_every_level():
     made = region()
     for n, name in enumerate(["baidu.com", "pan.baidu.com", "a.pan.baidu.com", "b.a.pan.baidu.com"]):
-        made.add(entry(name, address=f"192.0.2.{n}"))
+        made.put(entry(name, address=f"192.0.2.{n}"))
 
     assert {name: made.table2[name].addresses for name in made.table2} == {
         "baidu.com": ("192.0.2.0",),
@@ -52,19 +67,19 @@ def test_a_parent_without_an_address_holds_its_children_as_long_as_there_are_any
     assert names(made.second_level("baidu.com")) == ["pan.baidu.com"]
     assert "pan.baidu.com" not in made.table2
 
-    made.add(entry("pan.baidu.com"))
-    made.remove("pan.baidu.com")
+    made.put(entry("pan.baidu.com"))
+    made.drop("pan.baidu.com")
     assert names(made.below("pan.baidu.com")) == ["a.pan.baidu.com"]
 
-    made.remove("a.pan.baidu.com")
+    made.drop("a.pan.baidu.com")
     assert made.table1 == {}
 
 
 @pytest.mark.parametrize(("quantile", "gone"), [(0.5, "ab"), (0.25, "a"), (0.0, "")])
 def test_past_the_limit_third_level_names_used_before_the_middle_go(quantile, gone):
-    made = ForwardRegion()
+    made = Region()
     for age, name in enumerate("dcba"):
-        made.add(entry(f"{name}.www.baidu.com", at=NOW - age))
+        made.put(entry(f"{name}.www.baidu.com", at=NOW - age))
 
     assert made.cut(most=4, quantile=quantile) == []
     assert sorted(made.cut(most=3, quantile=quantile)) == [f"{name}.www.baidu.com" for name in gone]
@@ -80,13 +95,13 @@ words = st.sampled_from(["x.com", "a.x.com", "b.x.com", "1.a.x.com", "2.a.x.com"
 
 @given(st.lists(st.tuples(st.booleans(), words), max_size=40))
 def test_tree_and_tables_agree_whatever_comes_and_goes(steps):
-    made, model = ForwardRegion(), set()
+    made, model = Region(), set()
     for adds, name in steps:
         if adds:
-            made.add(entry(name))
+            made.put(entry(name))
             model.add(name)
         elif name in model:
-            made.remove(name)
+            made.drop(name)
             model.discard(name)
         seen = [node for first in made.table1 for second in made.second_level(first) for node in (second, *made.below(second.name))]
         assert len({node.name for node in seen}) == len(seen)

@@ -1,0 +1,288 @@
+"""A crawl of 30,000 hosts in simulated time, where DNS costs what it costs out there: what the cache's own decisions are worth.
+
+python -m benchmarks.dnscache.model [FETCHES]
+
+64 threads fetch for 0.25 s on average from 2,000 hosts at a time, with 2 s between two fetches from one host; of names 8 % take 0.6 s,
+3 % are silent, 4 % do not exist, the rest has a median of 35 ms. Cache, weights, lanes, due times and gate are the product's code; the
+clock, name servers and threads are not. Pages are those that were fetched: dead names have none, but cost look-ups and time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from abc import ABC, abstractmethod
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+
+from dnscache.ahead.plan import GRACE_SECONDS, LOOK_AHEAD_SECONDS, MOST_THREADS, Pace, must_ask, threads_for
+from dnscache.ahead.preresolver import MAIN_TRIES, SLOW_TRIES
+from dnscache.answers import MOST_TRIES, Reply, Status, answer_from
+from dnscache.regions.entry import Entry
+from dnscache.regions.space import CacheSpace
+
+HOSTS, ACTIVE, THREADS, FETCH_SECONDS, DELAY_SECONDS, CAPACITY = 30_000, 2_000, 64, 0.25, 2.0, 100_000
+SILENCE_SECONDS, TICK_SECONDS, SLOTS = 5.0, 0.2, 64
+TTLS = [0] + [20, 40, 60] * 7 + [300] * 34 + [600, 1800, 3600] * 10 + [14_400, 43_200, 86_400] * 5
+
+
+@dataclass(slots=True)
+class Host:
+    name: str
+    pages: int
+    seconds: float
+    ttl: int
+    status: Status
+
+
+@dataclass
+class Figures:
+    """What became of the fetches; `used` are names resolved ahead that somebody used."""
+
+    pages: int = 0
+    waits: float = 0.0
+    waiting: float = 0.0
+    fetching: float = 0.0
+    look_ups: int = 0
+    ahead: int = 0
+    used: int = 0
+    ended: float = 0.0
+
+
+def make_hosts(random: Random) -> list[Host]:
+    """The same hosts for every way; the popular ones anywhere among the others."""
+    hosts = []
+    for rank in range(1, HOSTS + 1):
+        lot, seconds, status = random.random(), random.lognormvariate(-3.35, 1.0), Status.OK
+        if lot < 0.08:
+            seconds = random.lognormvariate(-0.51, 0.5)
+        elif lot < 0.11:
+            seconds, status = SILENCE_SECONDS, Status.TIMEOUT
+        elif lot < 0.15:
+            status = Status.NXDOMAIN
+        hosts.append(Host(f"www.h{rank}.com", max(1, round(5_300 / rank**0.9)), min(seconds, 4.9), random.choice(TTLS), status))
+        if status is Status.TIMEOUT:
+            hosts[-1].seconds = SILENCE_SECONDS
+    random.shuffle(hosts)
+    return hosts
+
+
+class Crawl(ABC):
+    """One way of coming by names. `resolve(host)` returns the seconds that a fetch thread waits; `is_ready` is the gate."""
+
+    def __init__(self, hosts: list[Host], fetches: int) -> None:
+        self.now, self.figures = 0.0, Figures()
+        self._fetches, self._random, self._ticket = fetches, Random(2), count()  # noqa: S311 - to draw lots
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._left = deque((host, host.pages) for host in hosts)
+        self.due: dict[str, tuple[float, Host]] = {}
+        self._queue: list[tuple[float, int, Host]] = []
+        self._pages: dict[str, int] = {}
+        self._idle = THREADS
+        for _ in range(ACTIVE):
+            self._activate()
+
+    @abstractmethod
+    def resolve(self, host: Host) -> float:
+        """Let a thread resolve the host's name; returns the seconds that takes."""
+
+    def is_ready(self, host: Host) -> bool:
+        return True
+
+    def at(self, moment: float, event: Callable[[], None]) -> None:
+        heapq.heappush(self._events, (moment, next(self._ticket), event))
+
+    def run(self) -> Figures:
+        self._go_on()
+        while self._events and self.figures.pages < self._fetches:
+            self.now, _, event = heapq.heappop(self._events)
+            event()
+            self._go_on()
+        self.figures.ended = self.now
+        return self.figures
+
+    def _activate(self) -> None:
+        if self._left:
+            host, self._pages[host.name] = self._left.popleft()
+            self.make_due(host, self.now + self._random.random() * DELAY_SECONDS)
+
+    def make_due(self, host: Host, moment: float) -> None:
+        self.due[host.name] = (moment, host)
+        heapq.heappush(self._queue, (moment, next(self._ticket), host))
+        self.at(moment, lambda: None)
+
+    def hold_back(self, host: Host) -> None:  # noqa: B027 - without a gate nothing is held back
+        """The host did not pass the gate; whoever settles its name puts it back."""
+
+    def _go_on(self) -> None:
+        while self._idle and self._queue and self._queue[0][0] <= self.now:
+            host = heapq.heappop(self._queue)[2]
+            if not self.is_ready(host):
+                self.hold_back(host)
+                continue
+            del self.due[host.name]
+            self._idle -= 1
+            wait = self.resolve(host)
+            took = self._random.expovariate(1 / FETCH_SECONDS) if host.status is Status.OK else 0.0
+            self.figures.waiting += wait
+            self.figures.fetching += took
+            self.at(self.now + wait + took, lambda host=host: self._fetched(host))  # type: ignore[misc]
+
+    def _fetched(self, host: Host) -> None:
+        self._idle += 1
+        self.figures.pages += host.status is Status.OK
+        self._pages[host.name] -= 1
+        if self._pages[host.name]:
+            self.make_due(host, self.now + DELAY_SECONDS)
+        else:
+            self._activate()
+
+
+class Free(Crawl):
+    """DNS costs nothing: the bound."""
+
+    def resolve(self, host: Host) -> float:
+        return 0.0
+
+
+class Lru(Crawl):
+    """What dnspython's cache does: TTLs, negative answers, no failures. Without `capacity` nothing is kept."""
+
+    def __init__(self, hosts: list[Host], fetches: int, capacity: int = CAPACITY) -> None:
+        super().__init__(hosts, fetches)
+        self._capacity, self._ends = capacity, OrderedDict[str, float]()
+
+    def resolve(self, host: Host) -> float:
+        if self._ends.get(host.name, 0.0) > self.now:
+            self._ends.move_to_end(host.name)
+            return 0.0
+        self.figures.look_ups += 1
+        if self._capacity and host.status is not Status.TIMEOUT:
+            self._ends[host.name] = self.now + host.seconds + host.ttl
+            if len(self._ends) > self._capacity:
+                self._ends.popitem(last=False)
+        return host.seconds
+
+
+class Ours(Crawl):
+    """The cache space, the lanes and, if `gate`, the gate. A host that is claimed unsettled resolves its name in its thread."""
+
+    def __init__(self, hosts: list[Host], fetches: int, *, gate: bool) -> None:
+        self._space, self._gate, self._pace = CacheSpace(CAPACITY), gate, Pace(0.0)
+        self._lanes: dict[bool, list[tuple[float, int, Host]]] = {False: [], True: []}
+        self._busy = {False: 0, True: 0}
+        self._queued: set[str] = set()
+        self._held: dict[str, Host] = {}
+        self._unused: set[str] = set()
+        self._purge_at = 60.0
+        super().__init__(hosts, fetches)
+        self.at(0.0, self._tick)
+
+    def is_ready(self, host: Host) -> bool:
+        return not self._gate or self._is_settled(self._space.entries.get(host.name))
+
+    def hold_back(self, host: Host) -> None:
+        self._held[host.name] = host
+
+    def resolve(self, host: Host) -> float:
+        entry = self._space.entries.get(host.name)
+        if entry is not None and (self._is_settled(entry) or entry.may_be_served(self.now)):
+            entry.touch(self.now)
+            self._unused.discard(host.name)
+            return 0.0
+        self.figures.look_ups += 1
+        self._learn(host, host.status, host.seconds, self.now + host.seconds)
+        return host.seconds
+
+    def _is_settled(self, entry: Entry | None) -> bool:
+        """`gate.IS_SETTLED`, for an entry."""
+        if entry is None:
+            return False
+        rests = entry.retry_at is not None and entry.retry_at > self.now
+        return (
+            entry.expires_at > self.now
+            or (not entry.fails and entry.resolved_at > self.now - GRACE_SECONDS)
+            or (rests and (entry.status is Status.OK or entry.fails >= MOST_TRIES))
+        )
+
+    def _learn(self, host: Host, status: Status, seconds: float, at: float) -> None:
+        reply = Reply(status, ("192.0.2.1",) if status is Status.OK else (), host.name, 0, host.ttl, round(1000 * seconds))
+        previous = self._space.entries.get(host.name)
+        self._space.put(answer_from(host.name, reply, previous=previous.answer if previous else None, now=at), at)
+
+    def _tick(self) -> None:
+        """What a turn of the pre-resolver does, five times a second."""
+        self.at(self.now + TICK_SECONDS, self._tick)
+        if self.now >= self._purge_at:
+            self._purge_at += 60.0
+            self._space.purge(self.now)
+        for name in [name for name, host in self._held.items() if self.is_ready(host)]:
+            self.make_due(self._held.pop(name), self.now)
+        for name, (due, host) in self.due.items():
+            if due > self.now + LOOK_AHEAD_SECONDS or name in self._queued:
+                continue
+            if must_ask(self._space.entries.get(name), due=due, now=self.now):
+                self._queued.add(name)
+                self._pace.begin(1, self.now)
+                heapq.heappush(self._lanes[False], (due, next(self._ticket), host))
+        self._start()
+
+    def _start(self) -> None:
+        slow = min(SLOTS // 2, len(self._lanes[True]) + self._busy[True])
+        pace = {"per_second": self._pace.per_second(self.now), "seconds": self._pace.seconds(self.now)}
+        main = threads_for(names=len(self._queued) or 1, most=min(MOST_THREADS, SLOTS - slow), **pace)
+        for is_slow, size, tries in ((False, main, MAIN_TRIES), (True, slow, SLOW_TRIES)):
+            while self._lanes[is_slow] and self._busy[is_slow] < size:
+                _, _, host = heapq.heappop(self._lanes[is_slow])
+                self._busy[is_slow] += 1
+                took = min(host.seconds, sum(tries)) if host.status is not Status.TIMEOUT else sum(tries)
+                self.at(self.now + took, lambda h=host, s=is_slow, t=took: self._answered(h, s, t))  # type: ignore[misc]
+
+    def _answered(self, host: Host, is_slow: bool, took: float) -> None:
+        self._busy[is_slow] -= 1
+        if not is_slow:
+            self._pace.end(took, self.now)
+            self.figures.look_ups += 1
+        if not is_slow and took >= sum(MAIN_TRIES):
+            heapq.heappush(self._lanes[True], (self.now, next(self._ticket), host))
+        else:
+            self._queued.discard(host.name)
+            self.figures.ahead += 1
+            self.figures.used -= host.name in self._unused  # that one expired unused
+            self.figures.used += 1
+            self._unused.add(host.name)
+            self._learn(host, host.status, took + (sum(MAIN_TRIES) if is_slow else 0.0), self.now)
+            if host.name in self._held and self.is_ready(host):
+                self.make_due(self._held.pop(host.name), self.now)
+        self._start()
+
+
+def main() -> None:
+    fetches = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    hosts = make_hosts(Random(1))  # noqa: S311 - the same every time
+    ways: dict[str, Callable[[], Crawl]] = {
+        "DNS costs nothing": lambda: Free(hosts, fetches),
+        "no cache": lambda: Lru(hosts, fetches, capacity=0),
+        "LRU with TTL": lambda: Lru(hosts, fetches),
+        "ours, ahead and ungated": lambda: Ours(hosts, fetches, gate=False),
+        "ours, ahead with the gate": lambda: Ours(hosts, fetches, gate=True),
+    }
+    print(f"{'':28}{'pages/s':>9}{'of bound':>9}{'mean wait ms':>14}{'stall':>8}{'look-ups a page':>17}{'wasted':>8}")
+    bound = 0.0
+    for label, make in ways.items():
+        figures = make().run()
+        rate = figures.pages / figures.ended
+        bound = bound or rate
+        wasted = 1 - figures.used / figures.ahead if figures.ahead else 0.0
+        print(
+            f"{label:28}{rate:9.1f}{rate / bound:9.3f}{1000 * figures.waiting / figures.pages:14.1f}"
+            f"{figures.waiting / (THREADS * figures.ended):8.1%}{figures.look_ups / figures.pages:17.3f}{wasted:8.1%}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

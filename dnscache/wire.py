@@ -1,0 +1,148 @@
+"""DNS packets of the usual kind, written and read without dnspython, which takes ten times as long. Pure.
+
+Whatever is unusual is left to dnspython: `read` answers None for it. What it does read, it reads as dnspython does; tests hold one
+against the other. Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).
+"""
+
+from __future__ import annotations
+
+import struct
+from secrets import randbits
+from socket import AF_INET, AF_INET6, inet_ntop
+
+import dns.message
+from dns.rdatatype import RdataType
+
+from dnscache.heard import Heard
+
+#: fits every path, so that no answer is lost as fragments (DNS flag day 2020)
+UDP_PAYLOAD_BYTES = 1232
+A, CNAME, SOA, AAAA, OPT = 1, 5, 6, 28, 41
+NXDOMAIN = 3
+MOST_ALIASES = 15
+
+_OPT = struct.pack("!BHHLH", 0, OPT, UDP_PAYLOAD_BYTES, 0, 0)
+_HEADER, _RECORD = struct.Struct("!6H"), struct.Struct("!2HLH")
+#: of the flags: a response to a standard query that isn't truncated, with its rcode
+_KIND, _ANSWER, _NO_SUCH_NAME = 0xFA0F, 0x8000, 0x8000 | NXDOMAIN
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+_SIZES = {A: 4, AAAA: 16}
+
+#: a record's owner in small letters, its type and TTL, and where its data begins and ends
+_Record = tuple[str, int, int, int, int]
+
+
+class _Unusual(Exception):
+    """The packet, or a part of it, is for dnspython."""
+
+
+def query(name: str, rdtype: RdataType) -> bytes:
+    """Return the packet that asks for a name, which may have dnspython's escapes, with a random id."""
+    if "\\" in name:
+        return dns.message.make_query(name, rdtype, use_edns=0, payload=UDP_PAYLOAD_BYTES).to_wire()
+    labels = b"".join(bytes((len(label),)) + label for label in name.encode("ascii").split(b"."))
+    return _HEADER.pack(randbits(16), 0x0100, 1, 0, 0, 1) + labels + struct.pack("!BHH", 0, rdtype, 1) + _OPT
+
+
+def read(packet: bytes, asked: bytes) -> Heard | None:
+    """Return what the packet says in answer to the query `asked`; None if it is no answer to that, or unusual in any way."""
+    question_end = len(asked) - len(_OPT)
+    if len(packet) < question_end or packet[:2] != asked[:2] or packet[12:question_end] != asked[12:question_end]:
+        return None
+    _, flags, *counts = _HEADER.unpack_from(packet)
+    if flags & _KIND not in (_ANSWER, _NO_SUCH_NAME) or counts[0] != 1:
+        return None
+    try:
+        sections = _sections(packet, question_end, counts[1:])
+        name, _ = _name(packet, 12)
+        (rdtype,) = struct.unpack_from("!H", packet, question_end - 4)
+        return _heard(packet, name, rdtype, flags & 0xF, *sections)
+    except (_Unusual, IndexError, struct.error):
+        return None
+
+
+def _heard(packet: bytes, name: str, rdtype: int, rcode: int, answers: list[_Record], authority: list[_Record]) -> Heard:
+    aliases = {owner: (ttl, begin) for owner, kind, ttl, begin, _ in answers if kind == CNAME}
+    if len(aliases) + sum(kind == rdtype for _, kind, *_ in answers) != len(answers) or any(kind != SOA for _, kind, *_ in authority):
+        raise _Unusual
+    found = [record for record in answers if record[1] == rdtype]
+    ttls: list[int] = []
+    while not (ours := [record for record in found if record[0] == name.lower()]) and name.lower() in aliases:
+        ttl, begin = aliases[name.lower()]
+        ttls.append(ttl)
+        name, _ = _name(packet, begin)
+        if len(ttls) > MOST_ALIASES:
+            raise _Unusual
+    soa = None if ours else _soa_of(packet, name.lower(), authority)
+    if (ours and rcode == NXDOMAIN) or (not ours and authority and not soa):
+        raise _Unusual
+    family = AF_INET if rdtype == A else AF_INET6
+    addresses = dict.fromkeys(inet_ntop(family, packet[begin:end]) for *_, begin, end in ours)
+    ttl = min([*ttls, *(record[2] for record in ours), *(soa or ())], default=0)
+    return Heard(rcode, name, tuple(addresses), ttl, bool(ttls), bool(authority))
+
+
+def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, int] | None:
+    """Return the TTL and the least TTL of the zone that the name is in, the innermost that is told of."""
+    zones = {owner: (ttl, *struct.unpack_from("!L", packet, end - 4)) for owner, _, ttl, _, end in authority}
+    if len(zones) != len(authority):
+        raise _Unusual
+    while name not in zones and name:
+        name = name.partition(".")[2]
+    return zones.get(name)
+
+
+def _sections(packet: bytes, at: int, counts: list[int]) -> tuple[list[_Record], list[_Record]]:
+    """Return answers and authority. All of the packet must be in order, and what is additional nothing but EDNS."""
+    sections: list[list[_Record]] = []
+    for count in counts:
+        sections.append([])
+        for _ in range(count):
+            owner, at = _name(packet, at)
+            rdtype, rdclass, ttl, size = _RECORD.unpack_from(packet, at)
+            begin, at = at + _RECORD.size, at + _RECORD.size + size
+            if rdtype != OPT:
+                _check(packet, rdtype, rdclass, ttl, begin, at)
+            elif len(sections) < 3 or owner or size or ttl >> 24:
+                raise _Unusual
+            sections[-1].append((owner.lower(), rdtype, ttl, begin, at))
+    answers, authority, additional = sections
+    if at != len(packet) or [rdtype for _, rdtype, *_ in additional] not in ([], [OPT]):
+        raise _Unusual
+    return answers, authority
+
+
+def _check(packet: bytes, rdtype: int, rdclass: int, ttl: int, begin: int, end: int) -> None:
+    """Pass addresses, aliases and zones with a plain TTL whose data is as long as it says."""
+    if rdtype == CNAME:
+        _, size = _name(packet, begin)
+    elif rdtype == SOA:
+        _, size = _name(packet, begin)
+        size = _name(packet, size)[1] + 20
+    else:
+        size = begin + _SIZES.get(rdtype, -1)
+    if rdclass != 1 or ttl >> 31 or size != end or end > len(packet):
+        raise _Unusual
+
+
+def _name(packet: bytes, at: int) -> tuple[str, int]:
+    """Return the name at that place, as sent, and where what follows begins."""
+    labels: list[bytes] = []
+    end, before = 0, at
+    while length := packet[at]:
+        if length >= 0xC0:
+            end = end or at + 2
+            at = (length & 0x3F) << 8 | packet[at + 1]
+            if at >= before:  # only backwards, so that it ends
+                raise _Unusual
+            before = at
+            continue
+        label = packet[at + 1 : at + 1 + length]
+        if length > 63 or len(label) != length or label.translate(None, _LETTERS):
+            raise _Unusual
+        labels.append(label)
+        at += 1 + length
+    text = b".".join(labels).decode("ascii")
+    if len(text) > 253:
+        raise _Unusual
+    return text, end or at + 1

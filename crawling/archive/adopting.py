@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from django.db import connection
+from django.db.models.functions import Coalesce, Now
 
 from crawling.archive.files import this_machine
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.restoring import renew_ids, stage
+from crawling.models import ArchiveFile
 from crawling.models.archive import archive_folder
 
 #: of what stands in a checkpoint; `length` bytes of each file are committed
@@ -50,7 +52,7 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
         raise CheckpointTrouble(f"The archive's files cannot be copied: {error}. Is ARCHIVE_DIR this server's alone?") from error
     try:
         for name in names:
-            _copy(source / name, folder / name.replace(name.partition("-")[0], f"run{run_id}", 1))
+            copy_file(source / name, folder / name.replace(name.partition("-")[0], f"run{run_id}", 1))
     except BaseException as error:
         forget_files(run_id)
         if isinstance(error, OSError):
@@ -58,11 +60,18 @@ def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
         raise
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path) -> None:
+    """Copy to where nothing is yet, and see it safe on the disk. Raises OSError."""
     with source.open("rb") as original, target.open("xb") as file:
         shutil.copyfileobj(original, file, PIECE_BYTES)
         file.flush()
         os.fsync(file.fileno())
+
+
+def own_restored(names: Collection[str]) -> None:
+    """Files of a restored installation are this machine's now, and complete as far as they are committed."""
+    rows = ArchiveFile.objects.filter(name__in=names)
+    rows.update(machine=this_machine(), sealed_at=Coalesce("sealed_at", Now()))
 
 
 def forget_files(run_id: int) -> None:

@@ -21,7 +21,8 @@ FROM crawling_url mine CROSS JOIN LATERAL (
     SELECT p.url_id FROM crawling_run r
     JOIN crawling_url u ON u.run_id = r.id AND u.fingerprint = mine.fingerprint AND u.url = mine.url
     JOIN crawling_page p ON p.url_id = u.id
-    WHERE r.crawl_id = %(crawl)s AND r.number < %(number)s AND p.archive_file_id IS NOT NULL AND p.digest IS NOT NULL
+    WHERE r.crawl_id = %(crawl)s AND r.number < %(number)s AND r.removal_asked_at IS NULL
+      AND p.archive_file_id IS NOT NULL AND p.digest IS NOT NULL
       AND (p.status = 200 OR p.unchanged_since IS NOT NULL) AND (p.etag <> '' OR p.last_modified IS NOT NULL)
     ORDER BY r.number DESC LIMIT 1
 ) latest

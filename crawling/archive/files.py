@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from crawling.errors import ArchiveTrouble
@@ -27,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 #: bytes that a file may have in memory
 MOST_UNWRITTEN = 1024 * 1024
+#: an advisory lock's number: shared by who copies files, taken alone by who removes some
+COPYING_LOCK = 0x6372_6177_6C02
 
 
 def this_machine() -> str:
@@ -173,18 +176,51 @@ def _held(run_id: int, machine: str, number: int) -> Iterator[bool]:
         os.close(lock)
 
 
+@contextmanager
+def deletions_held() -> Iterator[None]:
+    """No archive file is removed until the block ends: its bytes are being copied."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock_shared(%s)", [COPYING_LOCK])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock_shared(%s)", [COPYING_LOCK])
+
+
+@transaction.atomic
 def remove_abandoned() -> int:
-    """Remove the files of deleted runs that are on this machine, then their rows; returns how many. Safe to repeat."""
-    removed = 0
-    for row in ArchiveFile.objects.filter(run=None):
-        folder = row.path.parent
-        if not folder.exists() and row.machine != this_machine():
-            continue  # it is on another
-        row.path.unlink(missing_ok=True)
-        row.delete()
-        removed += 1
-        if folder.exists() and not any(folder.glob("*.warc.gz")):
-            for lock in folder.glob("*.lock"):
-                lock.unlink(missing_ok=True)
-            folder.rmdir()
-    return removed
+    """Remove the files of deleted runs that are on this machine, then their rows; returns how many. Safe to repeat.
+
+    While files are being copied none goes; the keeper comes back to it.
+    """
+    rows = list(ArchiveFile.objects.filter(run=None))
+    if not rows:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [COPYING_LOCK])
+        if not cursor.fetchone()[0]:
+            return 0
+    return sum(_removed(row) for row in rows)
+
+
+def _removed(row: ArchiveFile) -> bool:
+    if not row.path.parent.exists() and row.machine != this_machine():
+        return False  # it is on another
+    try:
+        _unlink(row.path)
+    except OSError as error:  # the row stays, and so it is tried again
+        logger.warning("a deleted run's file cannot be removed", extra={"file": str(row.path), "error": str(error)})
+        return False
+    row.delete()
+    return True
+
+
+def _unlink(path: Path) -> None:
+    """Remove a file, and with the last one its folder."""
+    path.unlink(missing_ok=True)
+    folder = path.parent
+    if folder.exists() and not any(folder.glob("*.warc.gz")):
+        for lock in folder.glob("*.lock"):
+            lock.unlink(missing_ok=True)
+        folder.rmdir()

@@ -28,7 +28,7 @@ OF_THE_URL = """
 SELECT f.namespace, p.archive_offset, u.url, p.fetched_at, p.fetch_seconds
 FROM crawling_url u JOIN crawling_page p ON p.url_id = u.id JOIN crawling_archivefile f ON f.id = p.archive_file_id
 JOIN crawling_run r ON r.id = u.run_id JOIN crawling_run mine ON mine.crawl_id = r.crawl_id
-WHERE mine.id = %s AND u.fingerprint = %s AND u.url = %s AND p.status = 200 AND NOT p.is_revisit
+WHERE mine.id = %s AND u.fingerprint = %s AND u.url = %s AND p.status = 200 AND NOT p.is_revisit AND r.removal_asked_at IS NULL
 ORDER BY p.fetched_at DESC LIMIT 1
 """
 

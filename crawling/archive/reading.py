@@ -28,11 +28,11 @@ class Committed:
     """The committed bytes of a file, as a file."""
 
     def __init__(self, file: BinaryIO, length: int) -> None:
-        self._file, self._left = file, length
+        self._file, self.left = file, length
 
     def read(self, size: int = -1) -> bytes:
-        piece = self._file.read(self._left if size < 0 else min(size, self._left))
-        self._left -= len(piece)
+        piece = self._file.read(self.left if size < 0 else min(size, self.left))
+        self.left -= len(piece)
         return piece
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ def packed_record(page: Page) -> bytes:
     """The record's own gzip member. Raises ArchiveTrouble if its file is not on this machine."""
     if page.archive_file is None or page.archive_offset is None or page.archive_length is None:
         raise ArchiveTrouble("This page was not archived.")
-    with _opened(page.archive_file) as file:
+    with opened(page.archive_file) as file:
         file.seek(page.archive_offset)
         return file.read(page.archive_length)
 
@@ -74,7 +74,7 @@ def record_of(page: Page) -> StoredRecord:
 def following_record(page: Page) -> bytes:
     """The block of the record behind a page's: the request that it answered. Raises ArchiveTrouble."""
     assert page.archive_file is not None
-    with _opened(page.archive_file) as file:
+    with opened(page.archive_file) as file:
         file.seek((page.archive_offset or 0) + (page.archive_length or 0))
         try:
             raw = zlib.decompressobj(31).decompress(file.read(PIECE_BYTES), PIECE_BYTES)
@@ -131,7 +131,7 @@ def _line(record: Any, place: dict[str, str]) -> str:
 
 def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:
     """Each record with its offset and length. Raises ArchiveTrouble where the file is damaged."""
-    with _opened(row) as file:
+    with opened(row) as file:
         records = ArchiveIterator(Committed(file, row.committed_length), check_digests="raise" if check_digests else False)
         try:
             for record in records:
@@ -143,19 +143,23 @@ def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, 
 
 def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
     """The committed bytes of a file, for a download. Raises ArchiveTrouble at once if it is not on this machine."""
-    file = _opened(row)
-    return _pieces(Committed(file, row.committed_length))
+    file = opened(row)
+    return pieces(Committed(file, row.committed_length))
 
 
-def _pieces(file: Committed) -> Iterator[bytes]:
+def pieces(file: Committed) -> Iterator[bytes]:
+    """The file piece by piece; closes it at the end. Raises ArchiveTrouble there if it is shorter than was committed."""
     try:
         while piece := file.read(PIECE_BYTES):
             yield piece
+        if file.left:
+            raise ArchiveTrouble(f"An archive file lacks {file.left:,} bytes that were written; take it from a back-up.")
     finally:
         file.close()
 
 
-def _opened(row: ArchiveFile) -> BinaryIO:
+def opened(row: ArchiveFile) -> BinaryIO:
+    """Raises ArchiveTrouble if the file is not on this machine."""
     path: Path = row.path
     try:
         return path.open("rb")

@@ -46,7 +46,7 @@ class Capture:
     began_at: datetime
     seconds: float
     address: str
-    depth: int
+    depth: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,8 @@ def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> Rec
 def metadata(identity: str, capture: Capture, *, answer: str) -> Record:
     """What the crawl knew of the fetch that the exchange does not say."""
     fields = (("WARC-Target-URI", capture.url), ("WARC-Concurrent-To", answer))
-    facts = {"fetchTimeMs": str(round(1000 * capture.seconds)), "linksFromSeed": str(capture.depth)}
+    facts = {"fetchTimeMs": str(round(1000 * capture.seconds))}
+    facts |= {} if capture.depth is None else {"linksFromSeed": str(capture.depth)}
     return _plain("metadata", identity, capture.began_at, fields, "application/warc-fields", _fields(facts))
 
 

@@ -36,7 +36,8 @@ class Mode(Enum):
 
 @dataclass
 class _Sync:
-    """Everything put before it is to be safe. lengths: of the files, by their rows' ids; written: the parcels that these newly hold."""
+    """Everything put before it is to be safe. lengths: of the files, by their rows' ids; written: the parcels with pages that these
+    newly hold."""
 
     done: threading.Event = field(default_factory=threading.Event)
     lengths: dict[int, int] = field(default_factory=dict)
@@ -44,7 +45,10 @@ class _Sync:
 
 
 class ArchiveWriter:
-    """Writes in one thread, off the toes. `trouble` is the sentence for what keeps it from writing, after which it drops parcels."""
+    """Writes in one thread, off the toes. `trouble` is the sentence for what keeps it from writing, after which it drops parcels.
+
+    has_aside: a parcel without a page was put since the last sync.
+    """
 
     def __init__(self, open_volume: Callable[[], Volume]) -> None:
         self._open_volume = open_volume
@@ -52,7 +56,7 @@ class ArchiveWriter:
         self._queue: Queue[tuple[Parcel, Answer] | _Sync | None] = Queue(MOST_WAITING)
         self._mode = Mode.HOLD
         self._changed = threading.Condition()
-        self._has_parcel = False
+        self._has_parcel = self.has_aside = False
         self._written: list[Parcel] = []
         self.trouble = ""
         self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
@@ -67,6 +71,7 @@ class ArchiveWriter:
         """Hand in a parcel; waits while too many are there."""
         self._has_parcel = True
         self._put((parcel, answer))
+        self.has_aside = self.has_aside or not parcel.has_page
 
     def set_mode(self, mode: Mode) -> None:
         with self._changed:
@@ -81,6 +86,7 @@ class ArchiveWriter:
         """
         if self._mode is Mode.HOLD:
             return {}, []
+        self.has_aside = False  # before: what is put meanwhile wants a sync of its own
         request = _Sync()
         self._put(request)
         while not request.done.wait(LOOK_SECONDS):
@@ -161,7 +167,7 @@ class ArchiveWriter:
         if self._volume is None:
             self._volume = self._open_volume()
         self._volume.keep(group)
-        self._written += [parcel for parcel, _ in group]
+        self._written += [parcel for parcel, _ in group if parcel.has_page]
 
     def _safely(self, step: Callable[[], None]) -> None:
         """A disk that is full or out of reach is told, and ends the writing; nothing of it was committed."""

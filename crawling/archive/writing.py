@@ -37,7 +37,11 @@ class Volume:
     def keep(self, parcels: Sequence[tuple[Parcel, Answer]]) -> None:
         """Append records for each, and note its place. They are safe only after `sync`."""
         measured = [(parcel, answer, records.measure(parcel.exchange.head, parcel.exchange.payload)) for parcel, answer in parcels]
-        unknown = [answer.fingerprint for _, answer, payload in measured if payload.size and not self._originals.get(payload.sha256)]
+        unknown = [
+            answer.fingerprint
+            for parcel, answer, payload in measured
+            if parcel.has_page and payload.size and not self._originals.get(payload.sha256)
+        ]
         if unknown:
             self._originals.look_up(unknown)
         for parcel, answer, payload in measured:
@@ -53,7 +57,8 @@ class Volume:
             file.append(records.packed(records.request(self._next_id(), capture, parcel.exchange.request, answer=identity)))
         file.append(records.packed(records.metadata(self._next_id(), capture, answer=identity)))
         is_revisit = record.tail is None
-        if not is_revisit and payload.size and succeeded(answer.status):  # a failure may be tried again, and its row goes
+        # A failure may be tried again, and its row goes; a document is found by its page's row.
+        if not is_revisit and payload.size and succeeded(answer.status) and parcel.has_page:
             self._originals.add(payload.sha256, Original(identity, capture.url, capture.began_at))
         parcel.place = Place(file.row.pk, offset, length, payload.sha256, is_revisit)
 
@@ -61,10 +66,10 @@ class Volume:
         head = parcel.exchange.head
         if not head:
             return records.resource(identity, capture, answer.content_type or "application/octet-stream", payload)
-        if answer.status == NOT_MODIFIED_STATUS:
+        if answer.status == NOT_MODIFIED_STATUS and parcel.has_page:
             original = self._originals.of_page(parcel.unchanged_since) if parcel.unchanged_since else self._originals.of_url(parcel.url)
             return records.revisit(identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original)
-        if original := self._originals.get(payload.sha256) if payload.size else None:
+        if original := self._originals.get(payload.sha256) if payload.size and parcel.has_page else None:
             return records.revisit(identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original)
         return records.response(identity, capture, head, payload)
 

@@ -20,6 +20,11 @@ class Bandwidth:
         self._tokens = bytes_per_second * BURST_SECONDS
         self._filled_at = now()
 
+    def set_rate(self, bytes_per_second: float) -> None:
+        """Go on with another rate; what was taken too much is still paid for."""
+        with self._lock:
+            self._rate = bytes_per_second
+
     def take(self, count: int) -> float:
         """Count `count` bytes as received; returns the seconds that the caller must now wait."""
         with self._lock:

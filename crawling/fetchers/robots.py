@@ -13,15 +13,17 @@ from crawling.rules.statuses import FetchStatus, is_redirect
 MAX_HOPS = 5
 
 
-def fetch_robots(origin: str, get: Callable[[Address, int], Fetched]) -> Fetched:
+def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> Fetched | None:
     """Return the last answer on the way: its status says what may be fetched, its body what exactly.
 
-    `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay between hops. Too many
-    redirects count as no robots.txt at all (section 2.3.1.2).
+    `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay between hops. None: it can't go on
+    now. Too many redirects count as no robots.txt at all (section 2.3.1.2).
     """
     address = read_address(f"{origin}/robots.txt")
     for hop in range(MAX_HOPS + 1):
         answer = get(address, hop)
+        if answer is None:
+            return None
         status, _ = as_read(answer)
         if not is_redirect(status):
             return answer

@@ -9,8 +9,10 @@ from crawling.frontier.recording import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
 from crawling.processors.login import log_in, must_log_in
-from crawling.processors.prefetch import learn_robots, refusal_by_robots, refusal_by_rules, way_to
+from crawling.processors.prefetch import refusal_by_robots, refusal_by_rules, way_to
 from crawling.processors.revalidate import fetch_anew, must_answer
+from crawling.processors.robots import learn_robots
+from crawling.processors.turns import has_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import WEB, Address, read_address
 from crawling.rules.robots import Robots
@@ -20,7 +22,7 @@ from crawling.rules.steps import Step
 
 def step(visit: Visit, kit: Kit) -> Outcome | None:
     """Try the visit's next URL; None: nothing is settled yet, because something had to be done first (robots.txt, a login,
-    credentials) or the shift ends.
+    credentials), the address serves another host before, the host's next address is to be tried, or the shift ends.
 
     The visit is free again one delay after the end of whatever was fetched (never counted from its start: a slow server
     must not be asked sooner). What needs no fetch costs no delay.
@@ -34,23 +36,32 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
     dial, refusal = way_to(address, visit.resolution, kit)
     robots = visit.robots.get(address.origin)
     if robots is None and refusal is None and address.scheme in WEB:
-        learn_robots(visit, address, dial, kit)
+        if has_turn(visit, dial, kit):
+            learn_robots(visit, address, dial, kit)
         return None
     if robots is not None:
         refusal = refusal or (None if address.host_key in kit.unbound else refusal_by_robots(robots, address))
-    if refusal is None and must_log_in(address, kit):
-        log_in(visit, address, dial, kit)
-        keep_cookies(visit, address, kit)
+    if refusal:
+        visit.urls.popleft()
+        return conclude(claimed, address, dial, refusal, kit)
+    if must_log_in(address, kit):
+        if has_turn(visit, dial, kit):
+            log_in(visit, address, dial, kit)
+            keep_cookies(visit, address, kit)
+        return None
+    fetched = kit.offers.take(claimed.id, archives=kit.archives)
+    if fetched is None and address.scheme != "file" and not has_turn(visit, dial, kit):
         return None
     visit.urls.popleft()
-    if refusal:
-        return conclude(claimed, address, dial, refusal, kit)
-    fetched = kit.offers.take(claimed.id, archives=kit.archives) or _fetched(visit, claimed, address, dial, kit)
-    if fetched is None:
-        return None
+    fetched = fetched or _fetched(visit, claimed, address, dial, kit)
+    return _concluded(visit, claimed, address, dial, fetched, kit) if fetched else None
+
+
+def _concluded(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, fetched: Fetched, kit: Kit) -> Outcome:
     say(Step.EXTRACTING)
     outcome = None
     try:
+        robots = visit.robots.get(address.origin)
         outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))
         if outcome.answer:
             visit.mapped.add(address.origin)
@@ -67,6 +78,9 @@ def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit
     keep_cookies(visit, address, kit)
     if fetched.status == FetchStatus.MEMORY_BUSY and kit.ending.is_set():
         return None  # the shift gives it back untried
+    if fetched.status == FetchStatus.CONNECT_FAILED and visit.demote(dial):
+        visit.urls.appendleft(claimed)  # at its next address
+        return None
     if must_answer(visit, claimed, address, fetched, kit):
         fetched.close()
         visit.urls.appendleft(claimed)

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from ipaddress import ip_network
-from typing import Any
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any, Protocol, TypeVar
 
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
@@ -20,6 +20,8 @@ from crawling.fetchers.progress import say
 from crawling.fetchers.registry import FETCHERS
 from crawling.fetchers.room import Room
 from crawling.fetchers.task import Task
+from crawling.frontier.parcels import Parcel
+from crawling.frontier.recording import Answer
 from crawling.frontier.rejudging import told
 from crawling.frontier.seen import Seen
 from crawling.frontier.verdicts import Refusals
@@ -35,7 +37,16 @@ from crawling.rules.statuses import FetchStatus, succeeded
 from crawling.rules.steps import Step
 from crawling.rules.trapgate import TrapGate
 from crawling.rules.vetting import Allowed, vet
-from dnscache.resolver import resolve
+from dnscache.resolver import Resolution, resolve
+
+T = TypeVar("T")
+
+
+class Asked(Protocol):
+    """Puts a question to the database for a toe."""
+
+    def __call__(self, question: Callable[[], T]) -> T | None: ...
+
 
 #: what an answer may have beside its document: headers, the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
@@ -43,7 +54,7 @@ WRAPPING_BYTES = 1024 * 1024
 
 @dataclass
 class Kit:
-    """Set once by the shift, but for `filters`, `unbound`, `delay_seconds` and `ascends`, which it renews while toes work.
+    """Set once by the shift, but for `filters`, `unbound`, `delay_seconds`, `politeness` and `ascends`, which it renews while toes work.
 
     unbound: hosts whose robots.txt does not bind this crawl, because an administrator says why.
 
@@ -53,6 +64,10 @@ class Kit:
     keep_cookies(host_id, jar): hands changed cookies to the shift, which stores them.
     counts_links: the frontier wants to hear of every link, even to what it knows. ascends: and of the directories above a URL.
     keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
+    archive(parcel, answer): hands an exchange to the archive, which closes it.
+    shared_networks: whose addresses keep no clock.
+    resolve(host): the addresses of a host that is not the visit's own.
+    ask(question): what the database answers; None: it is not there, or has nothing to say.
     """
 
     token: str
@@ -74,6 +89,10 @@ class Kit:
     sessions: dict[str, HostSession] = field(default_factory=dict)
     login_failed: Callable[[str], None] = lambda sentence: None
     keep_cookies: Callable[[int, list[dict[str, Any]]], None] = lambda host_id, jar: None
+    shared_networks: Sequence[IPv4Network | IPv6Network] = ()
+    archive: Callable[[Parcel, Answer], None] = lambda parcel, answer: parcel.exchange.close()
+    ask: Asked = lambda question: question()
+    resolve: Callable[[str], Resolution] = resolve
     counts_links: bool = False
     ascends: bool = False
     traps: TrapGate = field(default_factory=TrapGate)
@@ -179,7 +198,7 @@ class Kit:
         proxy = self.proxy
         if proxy is None:
             return None, None
-        found = resolve(proxy.host)
+        found = self.resolve(proxy.host)
         trusted = [Allowed(ip_network(address), proxy.port, proxy.port) for address in found.addresses] if proxy.is_trusted else []
         vetted = vet(found.addresses, proxy.port, allowed=[*self.allowed, *trusted], forbidden=self.forbidden)
         if vetted.permitted:

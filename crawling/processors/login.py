@@ -6,6 +6,7 @@ import time
 
 from crawling.fetchers.http import Fetched
 from crawling.processors.kit import Kit
+from crawling.processors.turns import await_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, BadUrl, read_address
 from crawling.rules.login import fill_in
@@ -49,6 +50,7 @@ def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
     if form.address.origin != page.origin:
         return f"its form is sent to another site, {form.address.origin}"
     kit.pause(visit.delay)
+    await_turn(visit, dial, kit)
     answer, where = _follow(_get(visit, kit, form.address, dial, form.body), form.address, dial, visit, kit)
     if not succeeded(answer.status) or is_redirect(answer.status):
         return f"the site answered {answer.error or explain(answer.status)}"
@@ -69,6 +71,7 @@ def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, kit: Kit) 
         if target.origin != where.origin:
             return Fetched(204), target
         kit.pause(visit.delay)
+        await_turn(visit, dial, kit)
         answer, where = _get(visit, kit, target, dial), target
     return answer, where
 

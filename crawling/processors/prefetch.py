@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from crawling.fetchers.http import Fetched
-from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.rejudging import status_of, told
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
-from crawling.rules.robots import MAX_ROBOTS_BYTES, Robots, read_robots
+from crawling.rules.robots import Robots
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import vet
 from dnscache.answers import Status
-from dnscache.resolver import Resolution, resolve
+from dnscache.resolver import Resolution
 
 THIS_MACHINE = "127.0.0.1"
 
@@ -40,25 +39,6 @@ def address_to_dial(resolution: Resolution, port: int, kit: Kit) -> tuple[str, F
 def way_to(address: Address, resolution: Resolution, kit: Kit) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or why there is none; for this machine's own files that is this machine."""
     return (THIS_MACHINE, None) if address.scheme == "file" else address_to_dial(resolution, address.port, kit)
-
-
-def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
-    """Fetch the origin's robots.txt and keep it; this is a fetch, so the host is then left alone for its delay."""
-
-    def get(hop: Address, number: int) -> Fetched:
-        if number:
-            kit.pause(visit.delay)
-        if (hop.hostname, hop.port) == (address.hostname, address.port):
-            return kit.get(hop, dial, MAX_ROBOTS_BYTES)
-        # Vetted anew even on the same host: what is allowed, is allowed by port.
-        elsewhere, refusal = address_to_dial(resolve(hop.hostname), hop.port, kit)
-        return refusal or kit.get(hop, elsewhere, MAX_ROBOTS_BYTES)
-
-    answer = fetch_robots(address.origin, get)
-    status, body = as_read(answer)
-    kit.keep_robots(address.origin, status, body)
-    set_robots(visit, address.origin, read_robots(status, body, kit.token))
-    visit.rest(answer)
 
 
 def set_robots(visit: Visit, origin: str, robots: Robots) -> None:

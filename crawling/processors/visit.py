@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from crawling.archive.earlier import Earlier
@@ -15,6 +15,7 @@ from crawling.rules.budgets import NOTHING_SPENT, Spent
 from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 from crawling.rules.robots import Robots
 from crawling.rules.sections.politeness import Politeness
+from dnscache.addresses import dialled
 from dnscache.resolver import Resolution
 
 
@@ -22,13 +23,16 @@ from dnscache.resolver import Resolution
 class Visit:
     """One leased host: what toes need to fetch from it. It has a resolution whenever it is on the workbench.
 
-    configured_delay is written by the shift alone, which follows the crawl's order, and asked_delay (robots.txt's) by the toe
-    that has the visit: neither can undo what the other wrote.
+    configured_delay and politeness are written by the shift alone, which follows the crawl's order, and asked_delay (robots.txt's)
+    by the toe that has the visit: neither can undo what the other wrote.
     mapped: the origins whose sitemaps were handed on as links.
     earlier: what an earlier run has of URLs, by their ids. answered: the URL that was last asked for once more, with credentials.
     backoffs: answers in a row by which the host said that it has too much to do.
     spent: requests that the host has had; is_counted says whether its row knows of all.
     host_free_at: as free_at, but for the budget, which binds this crawl alone.
+    hops: what was answered on the way to a robots.txt that is not at its end yet; tries: how often a host on it was not to be had.
+    turn: the address at which the visit has a turn that it waits for, or "".
+    unreachable: addresses of the host that did not accept a connection.
     """
 
     host: LeasedHost
@@ -49,10 +53,23 @@ class Visit:
     is_counted: bool = True
     host_free_at: float = 0.0
     resolved_until: float = 0.0
+    hops: dict[str, Fetched] = field(default_factory=dict)
+    tries: int = 0
+    turn: str = ""
+    unreachable: set[str] = field(default_factory=set)
 
     def resolve(self, resolution: Resolution) -> None:
         """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until the URLs in hand are fetched."""
         self.resolution, self.resolved_until = resolution, time.monotonic() + resolution.ttl
+
+    def demote(self, address: str) -> bool:
+        """Prefer the host's other addresses to this one; whether to go on at once with another, which is so once for each."""
+        assert self.resolution is not None
+        is_new = address not in self.unreachable
+        self.unreachable.add(address)
+        addresses = sorted(self.resolution.addresses, key=lambda other: dialled(other) in self.unreachable)
+        self.resolution = replace(self.resolution, addresses=tuple(addresses))
+        return is_new and dialled(addresses[0]) not in self.unreachable
 
     @property
     def delay(self) -> float:
@@ -77,6 +94,15 @@ class Visit:
         self.spent, self.is_counted = self.spent.plus_one(now), False
         self.host_free_at = time.monotonic() + max(self.delay, backoff)
         self.keep_budget()
+
+    def rest_for_delay(self) -> None:
+        """Leave the host alone for its delay from now on, at least."""
+        self.host_free_at = max(self.host_free_at, time.monotonic() + self.delay)
+        self.keep_budget()
+
+    def come_back_in(self, seconds: float) -> None:
+        """Wait so long at least, for something that is not the host's doing."""
+        self.free_at = max(self.free_at, time.monotonic() + seconds)
 
     def keep_budget(self) -> None:
         """Wait for the host, and for the next minute or day where the crawl's budget for it is spent."""

@@ -18,6 +18,7 @@ from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.reuse import ReuseOrder
+from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.rules.selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
@@ -36,7 +37,7 @@ def _words(choices: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": [choice.value for choice in choices]})
 
 
-class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, OrderingPart):
+class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, OrderingPart, ThresholdsPart):
     """A checked order. `None` as a limit means no limit.
 
     scope: which links are followed, by their distance from the seeds (`crawling.rules.scope`).
@@ -109,6 +110,7 @@ class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, 
 SENTENCES = {
     "missing": "is needed",
     "extra_forbidden": "is not a field of a crawl order; these are: " + ", ".join(CrawlOrder.model_fields),
+    "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be {ge} or more",
     "less_than_equal": "must be {le} or less",
     "int_type": "must be a whole number",

@@ -97,7 +97,7 @@ class Archiving:
         A document that was dropped, because no writer came free in time, is a try that failed. One that can't be written, or that the
         end of the shift cut off, is no try at all: its URL is left to be given back.
         """
-        if self._writer is None or not any(outcome.parcel for outcome in outcomes):
+        if self._writer is None or not (self._writer.has_aside or any(outcome.parcel for outcome in outcomes)):
             return list(outcomes), {}
         lengths, written = self._writer.sync()
         missing = {id(parcel) for parcel in written} - {id(outcome.parcel) for outcome in outcomes}

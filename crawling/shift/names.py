@@ -115,6 +115,8 @@ class NameThread:
             else:
                 self._handed.setdefault(host, []).append(request)
                 self._since.setdefault(host, now)
+        if self._requests and not self._handed:
+            self._closing.wait(WAIT_SECONDS)  # for a slot
         if self._handed:
             self._pre.turn(wait=WAIT_SECONDS)
             self._tally.note_look_ups(self._pre.counts)

@@ -25,6 +25,7 @@ from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import LOCAL_FILES, dns_name, read_address
 from crawling.rules.robots import read_robots
+from crawling.rules.sections.politeness import Politeness
 from crawling.shift.names import OF_FILES, NameThread
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from dnscache.gate import settled
@@ -64,8 +65,9 @@ class HostTurns:
         if (key := rules_key(run.crawl)) != self._rules:
             self._kit.filters, self._rules = filters_of(run.crawl, run), key
             self._kit.refusals.forget()
+        politeness = self._kit.politeness = Politeness(**run.crawl.politeness)
         for visit in self._visits.values():
-            visit.configured_delay = delay_seconds
+            visit.configured_delay, visit.politeness = delay_seconds, politeness
 
     def names_waiting(self) -> int:
         """How many hosts wait for their names here."""

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.access import allowed_directories, allowed_networks, identity, proxy_of
+from crawling.access import allowed_directories, allowed_networks, identity, proxy_of, shared_networks
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.room import Room
@@ -28,7 +28,7 @@ from crawling.frontier.quarantine import states_of
 from crawling.frontier.recording import Memory, Outcome, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.frontier.verdicts import keep_links
-from crawling.models import Run, Shift
+from crawling.models import CrawlJob, Run, Shift
 from crawling.models.jobs import WORKING_STATES
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address
@@ -38,15 +38,19 @@ from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.trapgate import TrapGate
 from crawling.sealing import SealBroken
+from crawling.services.minding import mind_thresholds
 from crawling.services.pausing import pause_by_itself
 from crawling.services.shifts import LONGEST_SLICES, ToeLine, end_shift, note_toes
 from crawling.shift.archiving import Archiving, paused_by
 from crawling.shift.buyer import Buyer
+from crawling.shift.clerk import Clerk
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory import MemoryStage
 from crawling.shift.toes import ToePool
 from crawling.shift.turns import SOON_SECONDS, HostTurns
 from crawling.shift.workbench import Workbench
+from dnscache.resolution import Resolution, unanswered
+from dnscache.resolver import resolve
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
 WRITE_AT = 100
@@ -74,10 +78,13 @@ class ShiftWork:
         self._kit = make_kit(shift, buyer, self._memory_stage.room, fetching, lambda *found: self._robots_found.put(found))
         self._kit.keep_cookies = self._jars.__setitem__
         self._kit.login_failed = self._cannot_log_in
+        self._clerk, self._look_ups = Clerk(), Clerk()
+        self._kit.ask, self._kit.resolve = self._clerk.ask, self._resolve
         self._archive = Archiving(shift, buyer, user_agent=self._kit.user_agent)
+        self._kit.archive = self._archive.put
         self._bench = Workbench()
         self._toes = ToePool(self._bench, self._kit, self._archive.put)
-        self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"])
+        self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"] - self._look_ups.at_work)
         self._memory = Memory()
         self._outcomes: list[Outcome] = []
         self._oldest = self._looked_at = self._began_at = time.monotonic()
@@ -95,6 +102,10 @@ class ShiftWork:
     def _cannot_log_in(self, trouble: str) -> None:
         """Called by a toe; the shift's own thread tells the run."""
         self._login_trouble = trouble
+
+    def _resolve(self, host: str) -> Resolution:
+        """A name that a toe needs besides its hosts' own: one at a time, in one of the DNS slots that the shift holds."""
+        return self._look_ups.ask(lambda: resolve(host)) or unanswered(host, 0.0)
 
     def stop(self, why: str) -> None:
         """End soon, keeping everything that was fetched."""
@@ -174,39 +185,50 @@ class ShiftWork:
         return self._hosts.count() == 0 and not self._outcomes
 
     def _look(self) -> None:
-        """Ask the slower questions: is it time to end, and would more toes help?"""
-        now = self._looked_at = time.monotonic()
+        """Ask the slower questions: what has been ordered anew, is it time to end, and would more toes help?"""
+        self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
         self._numbers = serving_numbers(run.pk)
         self._hosts.tell()
         self._hosts.obey(run)
+        self._kit.bandwidth.set_rate(bytes_a_second(self._kit.politeness, self._buyer, run.crawl.processes))
         self._show_toes()
-        self._kit.ascends = run.crawl.ordering.get("path_ascending", False)
-        unbound = unbound_hosts(run.crawl, timezone.now())
-        if unbound - self._kit.unbound:
-            self.stop("hosts were excepted from robots.txt, and the archive must say so first")
-        self._kit.unbound &= unbound
-        age = now - self._began_at
-        if self._login_trouble:
-            pause_by_itself(run.pk, f"Paused because the site does not let us in. {self._login_trouble}. Resume the crawl to try again.")
-            self.stop("it could not log in")
-        if self._lease.is_lost:
-            self.stop("its lease was lost")
-        elif run.state not in WORKING_STATES:
-            self.stop(f"the run is {run.state}")
-        elif limit_reached(run):
-            self.stop("a limit is reached")
-        elif age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS:
-            self.stop("it has lasted as long as a shift may")
-        elif age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait():
-            self.stop("its time slice is over and others wait")
+        self._obey(run.crawl)
+        if ending := self._reason_to_end(run):
+            self.stop(ending)
         elif self._has_nothing():
             self._end_if_nothing_is_due()
         else:
             self._buyer.look()
             self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory_stage.units_for)
         self._fit_toes(run)
+
+    def _obey(self, crawl: CrawlJob) -> None:
+        """Follow what was edited, or end so that the next shift does."""
+        self._kit.ascends = crawl.ordering.get("path_ascending", False)
+        unbound = unbound_hosts(crawl, timezone.now())
+        if unbound - self._kit.unbound:
+            self.stop("hosts were excepted from robots.txt, and the archive must say so first")
+        self._kit.unbound &= unbound
+        if crawl.fetching != self._shift.process.run.crawl.fetching:
+            self.stop("how it asks was edited")
+
+    def _reason_to_end(self, run: Run) -> str:
+        """Why the shift must end now; empty if it need not."""
+        if self._login_trouble:
+            pause_by_itself(run.pk, f"Paused because the site does not let us in. {self._login_trouble}. Resume the crawl to try again.")
+            return "it could not log in"
+        age = self._looked_at - self._began_at
+        reasons: tuple[tuple[str, Callable[[], object]], ...] = (
+            ("its lease was lost", lambda: self._lease.is_lost),
+            (f"the run is {run.state}", lambda: run.state not in WORKING_STATES),
+            ("a limit is reached", lambda: limit_reached(run)),
+            ("a threshold is reached", lambda: mind_thresholds(run, timezone.now())),
+            ("it has lasted as long as a shift may", lambda: age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS),
+            ("its time slice is over and others wait", lambda: age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait()),
+        )
+        return next((reason for reason, is_so in reasons if is_so()), "")
 
     def _fit_toes(self, run: Run) -> None:
         """As many toes as are granted and ordered (B11's `setSize`)."""
@@ -238,7 +260,15 @@ class ShiftWork:
         self._write(is_ending=True)
         self._archive.close()
         self._hosts.close(still_fetching=not all_ended)
+        self._clerk.close()
+        self._look_ups.close()
         end_shift(self._shift, self._ending or "it failed")
+
+
+def bytes_a_second(politeness: Politeness, buyer: Buyer, processes: int) -> float:
+    """What one of the crawl's processes may download: what the bank granted, and its share of the order's own limit."""
+    granted = float(buyer.held["bandwidth"] * KIB)
+    return min(granted, politeness.max_kib_a_second * KIB / processes) if politeness.max_kib_a_second else granted
 
 
 def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, keep_robots: Callable[[str, int, bytes], None]) -> Kit:
@@ -246,9 +276,6 @@ def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, kee
     run = shift.process.run
     who = identity()
     politeness = Politeness(**run.crawl.politeness)
-    rate = float(buyer.held["bandwidth"] * KIB)
-    if politeness.max_kib_a_second:
-        rate = min(rate, politeness.max_kib_a_second * KIB / run.crawl.processes)
     return Kit(
         token=who.product_token,
         user_agent=who.user_agent,
@@ -257,7 +284,7 @@ def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, kee
         politeness=politeness,
         max_document_bytes=largest_document(buyer.claim),
         room=room,
-        bandwidth=Bandwidth(rate),
+        bandwidth=Bandwidth(bytes_a_second(politeness, buyer, run.crawl.processes)),
         allowed=allowed_networks(),
         forbidden=settings.OWN_SERVICES,
         keep_robots=keep_robots,
@@ -265,6 +292,7 @@ def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, kee
         fetching=fetching,
         proxy=proxy_of(fetching.proxy),
         directories=allowed_directories(),
+        shared_networks=shared_networks(),
         seed_hosts=frozenset(read_address(seed).host_key for seed in run.crawl.seeds),
         counts_links=Order(run.crawl.visit_order).counts_links,
         ascends=run.crawl.ordering.get("path_ascending", False),

@@ -2,16 +2,20 @@
 
 import threading
 import time
+from datetime import timedelta
 from ipaddress import ip_network
 from itertools import pairwise
 
 import pytest
+from django.utils import timezone
 
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import MAX_HOPS, as_read, fetch_robots
+from crawling.frontier.robots import keep_robots
+from crawling.models import Host
 from crawling.processors.kit import Kit
-from crawling.processors.prefetch import learn_robots
+from crawling.processors.robots import LATER_SECONDS, MOST_TRIES, learn_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.filters import Filters
@@ -20,6 +24,8 @@ from crawling.rules.scope import Reach, Scope
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import Allowed
 
+pytestmark = pytest.mark.django_db  # hosts on the way have clocks there
+
 RULES = (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /secret\nCrawl-delay: 7")
 
 
@@ -27,7 +33,7 @@ RULES = (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /secret\
 def learn():
     """Return a function that learns a site's robots.txt: (the visit, what was kept)."""
 
-    def learn(site, *, delay_seconds=0.0, allowed=None):
+    def learn(site, *, delay_seconds=0.0, allowed=None, visit=None):
         kept = []
         kit = Kit(
             token="crawlsite",
@@ -40,7 +46,7 @@ def learn():
             forbidden=frozenset(),
             keep_robots=lambda *found: kept.append(found),
         )
-        visit = Visit(None, None, free_at=0.0, leased_at=0.0, configured_delay=delay_seconds)
+        visit = visit or Visit(None, None, free_at=0.0, leased_at=0.0, configured_delay=delay_seconds)
         learn_robots(visit, read_address(f"{site.url}/x"), site.address, kit)
         return visit, kept
 
@@ -75,7 +81,7 @@ def test_five_redirects_are_followed(make_site, learn, hops):
 
 @pytest.mark.parametrize(
     ("location", "requests"),
-    [("/robots.txt", MAX_HOPS + 1), ("ftp://a.test/robots.txt", 1), ("http://[broken", 1), ("", 1)],
+    [("/robots.txt", 1), ("ftp://a.test/robots.txt", 1), ("http://[broken", 1), ("", 1)],
     ids=["a circle", "another protocol", "no URL", "nowhere"],
 )
 def test_redirects_that_lead_nowhere_count_as_no_robots_txt(make_site, learn, location, requests):
@@ -95,6 +101,46 @@ def test_rules_found_elsewhere_hold_for_the_origin_that_sent_there(make_site, le
 
     assert list(visit.robots) == [site.url]
     assert not visit.robots[site.url].allows(f"{site.url}/secret")
+
+
+def test_a_hop_to_a_host_that_others_have_waits_and_asks_nothing_twice(make_site, learn):
+    other = make_site({"/rules": RULES}, address="127.0.0.2")
+    site = make_site({"/robots.txt": moved(f"{other.url}/rules")})
+    name = read_address(other.url).host_key
+    Host.objects.create(name=name, due_at=timezone.now() + timedelta(minutes=1))
+
+    visit, kept = learn(site)
+    assert (len(site.log), other.log, kept) == (1, [], [])
+    assert 0 < visit.free_at - time.monotonic() <= LATER_SECONDS
+
+    Host.objects.update(due_at=timezone.now())
+    visit, _ = learn(site, delay_seconds=30, visit=visit)
+    assert (len(site.log), len(other.log)) == (1, 1)
+    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert Host.objects.get().due_at > timezone.now() + timedelta(seconds=25)
+
+
+def test_a_host_that_is_never_to_be_had_counts_as_silent(make_site, learn):
+    other = make_site({"/rules": RULES}, address="127.0.0.2")
+    site = make_site({"/robots.txt": moved(f"{other.url}/rules")})
+    Host.objects.create(name=read_address(other.url).host_key, due_at=timezone.now() + timedelta(minutes=1))
+
+    visit, _ = learn(site)
+    visit.tries = MOST_TRIES
+    _, kept = learn(site, visit=visit)
+
+    assert kept == [(site.url, FetchStatus.ROBOTS_UNAVAILABLE, b"")]
+
+
+def test_rules_that_another_hosts_own_visit_has_learnt_are_not_asked_for_again(make_site, learn):
+    other = make_site({"/robots.txt": RULES}, address="127.0.0.2")
+    site = make_site({"/robots.txt": moved(f"{other.url}/robots.txt")})
+    keep_robots(other.url, 200, RULES[2].encode())
+
+    visit, _ = learn(site)
+
+    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert not other.connections
 
 
 def test_a_hop_to_an_address_that_is_not_allowed_is_not_taken(make_site, learn):
@@ -122,7 +168,7 @@ def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
     fetched = []
 
     class Redirected(Kit):
-        def get(self, address, dial, max_bytes=None):
+        def get(self, address, dial, max_bytes=None, **how):
             fetched.append(address.url)
             return Fetched(302, {"Location": "http://127.0.0.1/robots.txt"}, http_status=302)
 

@@ -16,6 +16,7 @@ from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.creating import create_crawl, start_run
 from tests.crawling.test_crawl_path import links
+from tests.crawlsite.programs import eventually_moving
 from tests.nameserver import serve_names
 from tests.servers import serve_site
 from tests.stack import KEEPER, WORKER, running_stack, wait_until
@@ -74,7 +75,8 @@ def serving(web):
 
 
 def crawl(order, web, site, *, name, processes, **fields):
-    fields = {"delay_seconds": DELAY, "archive": False, "batch_size": 10, **fields}
+    # All hosts are at one address, whose own clock is not what is measured here.
+    fields = {"delay_seconds": DELAY, "address_delay_seconds": 0, "archive": False, "batch_size": 10, **fields}
     claim = {"fetch_slots": 8, "bandwidth": 5000, "memory": 8, "dns_slots": 8}
     return start_run(create_crawl(order(*web.seeds(site), name=name, processes=processes, claim=claim, **fields)))
 
@@ -83,13 +85,13 @@ def ended(runs):
     return all(run.state in ENDED_STATES for run in Run.objects.filter(pk__in=[run.pk for run in runs]))
 
 
-def crawl_together(order, tmp_path, web, *, workers, processes, seconds):
+def crawl_together(order, tmp_path, web, *, workers, processes):
     """Two crawls of the same hosts at once; returns the server's log."""
     with serving(web) as (site, names), running_stack(tmp_path, DNS_SERVERS=names) as stack:
         runs = [crawl(order, web, site, name=name, processes=processes) for name in ("one", "other")]
         for command in [KEEPER, *[WORKER] * workers]:
             stack.start(command)
-        wait_until(lambda: ended(runs), seconds=seconds)
+        eventually_moving(lambda: ended(runs), Page.objects.count, 60)
         pages = [Page.objects.filter(run=run).count() for run in runs]
     assert pages == [len(web.names) * (web.pages + 1)] * 2
     return site.log
@@ -98,7 +100,7 @@ def crawl_together(order, tmp_path, web, *, workers, processes, seconds):
 def test_two_crawls_on_the_same_hosts_keep_every_delay(order, tmp_path):
     web = Web(hosts=6, pages=1)
 
-    log = crawl_together(order, tmp_path, web, workers=2, processes=1, seconds=100)
+    log = crawl_together(order, tmp_path, web, workers=2, processes=1)
 
     gaps = web.gaps(log)
     assert len(gaps) == 6
@@ -112,7 +114,7 @@ def test_two_crawls_by_ten_workers_on_a_thousand_hosts_keep_every_delay(order, p
     set_capacity(pool=pool.pk, capacity={"worker": 10, "fetch_slots": 128, "dns_slots": 128})
     web = Web(hosts=1000, pages=2)
 
-    log = crawl_together(order, tmp_path, web, workers=10, processes=5, seconds=600)
+    log = crawl_together(order, tmp_path, web, workers=10, processes=5)
 
     gaps = web.gaps(log)
     assert len(gaps) == 1000
@@ -128,7 +130,7 @@ def test_a_tar_pit_among_a_thousand_hosts_costs_the_rest_at_most_a_twentieth(ord
     took = {"": [], "h500.shared.test": []}
     for turn in range(3):
         for held, seconds in took.items():
-            seconds.append(_seconds(order, tmp_path, held, f"{turn} {held}"))
+            seconds.append(_seconds(order, tmp_path, held, f"turn {turn} {held}"))
 
     without, beside = (statistics.median(seconds) for seconds in took.values())
     assert beside <= 1.05 * without, took
@@ -144,5 +146,9 @@ def _seconds(order, tmp_path, held, name):
             stack.start(command)
         wait_until(lambda: Page.objects.filter(run=run).exists())
         began = time.monotonic()
-        wait_until(lambda: Page.objects.filter(run=run).exclude(url__url__contains="h500.").count() >= 999 * 2, seconds=200)
-        return time.monotonic() - began
+        others = Page.objects.filter(run=run).exclude(url__url__contains="h500.")
+        eventually_moving(lambda: others.count() >= 999 * 2, others.count, 60)
+        took = time.monotonic() - began
+        web.over.set()
+        wait_until(lambda: ended([run]))  # or the next turn would wait for what this one holds
+        return took

@@ -9,6 +9,7 @@ import zlib
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.reading import original_of, record_of
+from crawling.frontier.robots import keep_robots
 from crawling.models import ArchiveFile, Page
 from crawling.services.creating import start_run
 from tests.crawling.archive.judging import files_of, judge
@@ -26,6 +27,17 @@ def kinds(run):
     return found
 
 
+def answers(run):
+    """URIs and statuses of what was answered, in their order."""
+    found = []
+    for file in files_of(run):
+        with file.path.open("rb") as stream:
+            for record in ArchiveIterator(stream):
+                if record.rec_type == "response":
+                    found.append((record.rec_headers.get_header("WARC-Target-URI"), int(record.http_headers.get_statuscode())))
+    return found
+
+
 def test_every_answer_is_archived_with_its_request_and_what_was_known_of_it(make_site, crawl_to_the_end):
     site = make_site({"/": links("/a")})
 
@@ -33,8 +45,9 @@ def test_every_answer_is_archived_with_its_request_and_what_was_known_of_it(make
 
     pages = judge(run)
     assert [page.status for page in sorted(pages, key=lambda page: page.pk)] == [200, 404]
-    home, lost = f"{site.url}/", f"{site.url}/a"
-    assert kinds(run) == [("warcinfo", None), *((kind, url) for url in (home, lost) for kind in ("response", "request", "metadata"))]
+    robots, home, lost = f"{site.url}/robots.txt", f"{site.url}/", f"{site.url}/a"
+    expected = [(kind, url) for url in (robots, home, lost) for kind in ("response", "request", "metadata")]
+    assert kinds(run) == [("warcinfo", None), *expected]
     record = record_of(Page.objects.select_related("archive_file").get(url__url=home))
     assert record.head.startswith("HTTP/1.1 200 OK\r\nServer: ")
     assert record.payload.decode() == links("/a")
@@ -105,7 +118,7 @@ def test_what_has_not_been_modified_refers_to_what_an_earlier_run_has(make_site,
         revisit = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "revisit")
     assert revisit.get_header("WARC-Profile").endswith("/server-not-modified")
     with files_of(first)[0].path.open("rb") as stream:
-        response = next(record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "response")
+        response = [record.rec_headers for record in ArchiveIterator(stream) if record.rec_type == "response"][-1]
     for mine, its in (("WARC-Refers-To", "WARC-Record-ID"), ("WARC-Refers-To-Date", "WARC-Date")):
         assert revisit.get_header(mine) == response.get_header(its)
 
@@ -130,9 +143,37 @@ def test_an_order_without_an_archive_keeps_none(make_site, crawl_to_the_end, set
     assert not list(settings.ARCHIVE_DIR.iterdir())
 
 
-def test_a_crawl_without_an_answer_opens_no_file(make_site, crawl_to_the_end):
-    site = make_site({"/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")})
+def test_a_crawl_without_an_answer_opens_no_file(crawl_to_the_end):
+    keep_robots("http://127.0.0.1:8900", 200, b"User-agent: *\nDisallow: /")
 
-    crawl_to_the_end(f"{site.url}/")
+    crawl_to_the_end("http://127.0.0.1:8900/")
 
     assert not ArchiveFile.objects.exists()
+
+
+def test_robots_txt_is_archived_whatever_it_says_and_though_no_page_is_fetched(make_site, crawl_to_the_end):
+    site = make_site({"/robots.txt": (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")})
+
+    run = crawl_to_the_end(f"{site.url}/")
+
+    assert judge(run) == []
+    assert answers(run) == [(f"{site.url}/robots.txt", 200)]
+
+
+def test_each_step_on_the_way_to_robots_txt_is_archived(make_site, crawl_to_the_end):
+    other = make_site({"/rules": (404, {"Content-Type": "text/plain"}, "no rules")}, address="127.0.0.2")
+    site = make_site({"/robots.txt": (302, {"Location": f"{other.url}/rules"}, "there"), "/": "home"})
+
+    run = crawl_to_the_end(f"{site.url}/")
+
+    assert len(judge(run)) == 1
+    assert answers(run) == [(f"{site.url}/robots.txt", 302), (f"{other.url}/rules", 404), (f"{site.url}/", 200)]
+
+
+def test_a_page_is_kept_whole_though_a_robots_txt_says_the_same(make_site, crawl_to_the_end):
+    same = (200, {"Content-Type": "text/plain"}, "User-agent: *")
+    site = make_site({"/robots.txt": same, "/": same})
+
+    (page,) = judge(crawl_to_the_end(f"{site.url}/"))
+
+    assert not page.is_revisit

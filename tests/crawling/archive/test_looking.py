@@ -82,7 +82,7 @@ def test_an_operator_downloads_a_record_and_a_file_and_a_viewer_does_not(run):
     whole = reverse("crawling:archive-file", args=[run.crawl_id, file.pk])
     file.path.write_bytes(file.path.read_bytes() + b"torn")
 
-    assert gzip.decompress(operator.get(address(run, "/program", "page-record")).content).startswith(b"WARC/1.1\r\nWARC-Type: response")
+    assert b"rm -rf /" in gzip.decompress(b"".join(operator.get(address(run, "/program", "page-record")).streaming_content))
     assert b"".join(operator.get(whole).streaming_content) == file.path.read_bytes()[: file.committed_length]
     assert file.name in operator.get(reverse("crawling:archive", args=[run.crawl_id])).content.decode()
     assert viewer.get(whole).status_code == viewer.get(address(run, "/evil", "page-record")).status_code == 403
@@ -111,13 +111,16 @@ def test_the_index_has_a_line_for_every_page_in_order(run, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines == sorted(lines)
     facts = [json.loads(line.split(" ", 2)[2]) for line in lines]
+    robots = [fact for fact in facts if fact["url"].endswith("/robots.txt")]
+    assert [fact["status"] for fact in robots] == ["404"]
+    facts.remove(robots[0])
     assert sorted(int(fact["offset"]) for fact in facts) == sorted(Page.objects.values_list("archive_offset", flat=True))
     assert {fact["mime"] for fact in facts} == {"text/html", "application/x-sh", "image/svg+xml", "warc/revisit"}
 
 
 def test_the_check_finds_one_wrong_byte(run, capsys):
     call_command("archive", "check", run.crawl.name)
-    assert "19 records are whole" in capsys.readouterr().out
+    assert "22 records are whole" in capsys.readouterr().out
     (file,) = files_of(run)
     place = Page.objects.get(url__url__endswith="/packed")
     content = bytearray(file.path.read_bytes())

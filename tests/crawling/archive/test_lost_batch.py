@@ -33,7 +33,7 @@ class Dropped:
 
 
 def late(request):
-    time.sleep(1.0)
+    time.sleep(1.0)  # longer than the shift goes on, so that the page comes while it winds down
     return 200, {"Content-Type": "text/html"}, "it came while the shift was winding down"
 
 

@@ -9,14 +9,15 @@ from django.utils import timezone
 
 from allocation.services import take_lease
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer, Outcome
-from crawling.models import RunProcess, UrlState
+from crawling.frontier.recording import Answer, Outcome, record
+from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.rules.exchanges import Exchange
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
 from crawling.shift.archiving import Archiving
 from crawling.shift.buyer import Buyer
 from tests.crawling.conftest import granted_starts
+from tests.crawling.frontiers import Frontier
 from tests.stack import wait_until
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
@@ -48,3 +49,16 @@ def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(order):
 
     assert kept == [first, second]
     assert lengths[first.parcel.place.file_id] > second.parcel.place.offset
+
+
+def test_records_without_a_page_count_by_themselves_but_not_those_of_a_shift_whose_books_are_closed(db):
+    frontier = Frontier()
+    file = ArchiveFile.objects.create(run=frontier.run, name="run1-here-0-00000.warc.gz", machine="here", slot=0)
+
+    for length, ends in ((9, False), (19, True)):
+        if ends:
+            Shift.objects.update(ended_at=timezone.now())
+        record(frontier.shift, [], numbers=(), lengths={file.pk: length})
+
+    file.refresh_from_db()
+    assert file.committed_length == 9

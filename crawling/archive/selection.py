@@ -1,0 +1,79 @@
+"""A WARC file of some pages: their records as they lie in the archive, and those that have their payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+
+from crawling.archive.reading import Committed, opened, original_of, packed_pieces, pieces
+from crawling.archive.records import packed, warcinfo
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, Page, Run
+
+#: what follows a page's record and belongs to it
+COMPANIONS = ("request", "metadata")
+#: of a payload that many pages share, the record stands once among so many
+MOST_REMEMBERED = 10_000
+
+
+def files_here(run: Run) -> list[ArchiveFile]:
+    """The run's files. Raises ArchiveTrouble if one is on another machine, or there is none."""
+    files = list(ArchiveFile.objects.filter(run=run, committed_length__gt=0).order_by("pk"))
+    if not files:
+        raise ArchiveTrouble(f"Nothing of run {run.number} is archived.")
+    for file in files:
+        opened(file).close()
+    return files
+
+
+def whole_files(files: Iterable[ArchiveFile]) -> Iterator[bytes]:
+    """The committed bytes of each file, one after the other: again a WARC file."""
+    for file in files:
+        yield from packed_pieces(file)
+
+
+def warc_of(pages: Iterable[Page], *, name: str, facts: Mapping[str, str]) -> Iterator[bytes]:
+    """A WARC file of that name with the pages that were archived; bounded in memory, whatever their number.
+
+    Where a page's payload is in another page's record, that comes first, so that the file is complete by itself. Raises ArchiveTrouble
+    in the midst if a file cannot be read: what was sent so far breaks off then, and does not look complete.
+    """
+    yield from packed(warcinfo(f"<urn:uuid:{uuid4()}>", at=datetime.now(UTC), file_name=name, facts=facts))
+    lately: dict[int, None] = {}
+    for page in pages:
+        if page.archive_file is None:
+            continue
+        for one in dict.fromkeys((original_of(page), page)):
+            if one.pk not in lately:
+                lately[one.pk] = None
+                yield from exchange_of(one)
+        while len(lately) > MOST_REMEMBERED:
+            del lately[next(iter(lately))]
+
+
+def exchange_of(page: Page) -> Iterator[bytes]:
+    """The records of an archived page: the answer, the request, and what the crawl noted. Raises ArchiveTrouble."""
+    row, begin, length = page.archive_file, page.archive_offset or 0, page.archive_length or 0
+    assert row is not None
+    with opened(row) as file:
+        file.seek(begin + length)
+        length += _companions(Committed(file, row.committed_length - begin - length), row.name)
+        file.seek(begin)
+        yield from pieces(Committed(file, length))
+
+
+def _companions(rest: Committed, name: str) -> int:
+    """How many bytes belong to the page whose record ends where `rest` begins."""
+    records, length = ArchiveIterator(rest), 0
+    try:
+        for record in records:
+            if record.rec_type not in COMPANIONS:
+                break
+            length = records.get_record_offset() + records.get_record_length()
+    except ArchiveLoadFailed as error:
+        raise ArchiveTrouble(f"{name} is damaged: {error}") from error
+    return length

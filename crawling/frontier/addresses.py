@@ -1,0 +1,50 @@
+"""The clocks of addresses: hosts that are served at one address take turns there, whichever crawl asks for them.
+
+A turn is when a request may begin. It is taken ahead, so nothing is held, and nothing has to be given back when a shift is lost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.db import connection
+
+#: turns are given out so far ahead; whoever comes later asks again when there are some
+AHEAD_SECONDS = 10.0
+
+TAKE = """
+INSERT INTO crawling_addressclock AS c (address, due_at) VALUES (%(address)s, clock_timestamp() + make_interval(secs => %(gap)s))
+ON CONFLICT (address) DO UPDATE SET due_at = greatest(c.due_at, clock_timestamp()) + make_interval(secs => %(gap)s)
+WHERE c.due_at <= clock_timestamp() + make_interval(secs => %(ahead)s)
+RETURNING extract(epoch FROM due_at - clock_timestamp())::float8 - %(gap)s
+"""
+
+UNTIL_TURNS = "SELECT extract(epoch FROM due_at - clock_timestamp())::float8 - %s FROM crawling_addressclock WHERE address = %s"
+
+#: a clock that nobody has read for an hour says nothing any more
+FORGET = "DELETE FROM crawling_addressclock WHERE due_at < clock_timestamp() - interval '1 hour'"
+
+
+class Turn(NamedTuple):
+    """Seconds until the request may begin; without `is_taken`, until there are turns to be taken."""
+
+    seconds: float
+    is_taken: bool
+
+
+def take_turn(address: str, gap: float) -> Turn:
+    """Take the next turn at an address, `gap` seconds after the one before."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE, {"address": address, "gap": gap, "ahead": AHEAD_SECONDS})
+        if row := cursor.fetchone():
+            return Turn(max(0.0, row[0]), is_taken=True)
+        cursor.execute(UNTIL_TURNS, [AHEAD_SECONDS, address])
+        row = cursor.fetchone()
+    return Turn(max(gap, row[0] if row else 0.0), is_taken=False)
+
+
+def forget_clocks() -> int:
+    """Forget the clocks that nobody reads any more; returns how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET)
+        return int(cursor.rowcount)

@@ -1,0 +1,117 @@
+"""Fetch an origin's robots.txt, which may lead to other hosts: each is asked at its own pace, and what is answered is archived."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from functools import partial
+
+from crawling.fetchers.http import Fetched
+from crawling.fetchers.robots import as_read, fetch_robots
+from crawling.frontier.borrowing import borrow_hosts, return_host
+from crawling.frontier.parcels import Parcel
+from crawling.frontier.recording import Answer
+from crawling.frontier.robots import known_robots
+from crawling.processors.kit import Kit
+from crawling.processors.prefetch import address_to_dial, set_robots
+from crawling.processors.turns import await_turn
+from crawling.processors.visit import Visit
+from crawling.rules.addresses import Address
+from crawling.rules.politeness import backoff_after
+from crawling.rules.robots import MAX_ROBOTS_BYTES, read_robots
+from crawling.rules.statuses import FetchStatus
+
+#: another host that is free within this is waited for; one that somebody else has, or that rests for longer, is asked for later
+SOON_SECONDS = 2.0
+LATER_SECONDS = 1.0
+#: a host that was not to be had so often counts as one that does not answer; its robots.txt is asked for again in a minute
+MOST_TRIES = 20
+
+
+def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
+    """Fetch the origin's robots.txt and keep it. These are fetches: the host is left alone for its delay after each.
+
+    Where it leads to a host that others are asking, nothing is learnt, and the visit comes back for the rest of the way in a moment.
+    """
+    answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, kit))
+    if answer is None:
+        visit.come_back_in(LATER_SECONDS)
+        return
+    visit.hops.clear()
+    visit.tries = 0
+    if answer.status == FetchStatus.CONNECT_FAILED and visit.demote(dial):
+        return  # at its next address
+    status, body = as_read(answer)
+    kit.keep_robots(address.origin, status, body)
+    set_robots(visit, address.origin, read_robots(status, body, kit.token))
+    visit.rest_for_delay()  # it may be longer by now
+
+
+def _hop(visit: Visit, address: Address, dial: str, kit: Kit, hop: Address, number: int) -> Fetched | None:
+    """The answer of one hop; None: its host cannot be asked now. What was answered on the way is not asked for again."""
+    if hop.url in visit.hops:
+        return visit.hops[hop.url]
+    if hop.host_key != address.host_key:
+        answer = _elsewhere(visit, hop, kit)
+    else:
+        refusal = None
+        if hop.port != address.port:  # vetted anew even on the same host: what is allowed, is allowed by port
+            dial, refusal = address_to_dial(kit.resolve(hop.hostname), hop.port, kit)
+        if number and not refusal:
+            kit.pause(visit.host_free_at - time.monotonic())
+            await_turn(visit, dial, kit)
+        answer = refusal or _fetch(hop, dial, kit)
+        visit.rest(answer)
+    if answer:
+        visit.hops[hop.url] = answer
+    return answer
+
+
+def _elsewhere(visit: Visit, hop: Address, kit: Kit) -> Fetched | None:
+    """Ask another host, as its own clock allows; never waits for somebody who has it, while this visit has a host itself."""
+    if hop.url == f"{hop.origin}/robots.txt" and (known := kit.ask(lambda: known_robots([hop.origin]).get(hop.origin))):
+        return Fetched(known[0], body=known[1])
+    dial, refusal = address_to_dial(kit.resolve(hop.hostname), hop.port, kit)
+    if refusal:
+        return refusal
+    seconds = kit.fetching.document_seconds + SOON_SECONDS
+    found = kit.ask(lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds))
+    if not found:
+        visit.tries += 1
+        status = FetchStatus.ROBOTS_UNAVAILABLE
+        return Fetched(status, error=status.sentence) if visit.tries > MOST_TRIES else None
+    host = found[hop.host_key]
+    rest = kit.delay_seconds
+    try:
+        kit.pause(host.wait_seconds)
+        await_turn(visit, dial, kit)
+        if kit.ending.is_set():
+            return None
+        answer = _fetch(hop, dial, kit)
+        rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=1, chance=0.0))
+        return answer
+    finally:
+        kit.ask(lambda: return_host(host, rest))
+
+
+def _fetch(hop: Address, dial: str, kit: Kit) -> Fetched:
+    """One request, whose exchange goes to the archive like a document's; no page's row will point at it."""
+    fetched = kit.get(hop, dial, MAX_ROBOTS_BYTES, keep=kit.archives)
+    if fetched.exchange:
+        kit.archive(Parcel(hop.url, None, 1, fetched.exchange, has_page=False), _answer(hop, dial, fetched))
+    return fetched
+
+
+def _answer(hop: Address, dial: str, fetched: Fetched) -> Answer:
+    return Answer(
+        status=fetched.status,
+        final_url=hop.url,
+        content_type=fetched.content_type,
+        charset="",
+        title="",
+        bytes=len(fetched.body),
+        fingerprint=0,
+        address=dial,
+        fetch_seconds=fetched.seconds,
+        fetched_at=datetime.now(UTC),
+    )

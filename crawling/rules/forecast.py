@@ -1,0 +1,60 @@
+"""When a disk will be full if all goes on as it has. Pure arithmetic on measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import linear_regression
+
+#: what happened in less time than this tells nothing of days to come
+LEAST_HISTORY = timedelta(days=1)
+DAY_SECONDS = 86_400
+#: beyond this a forecast is a guess
+FARTHEST = timedelta(days=3650)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Bytes at a moment: free on the disk, in the archive's files on this machine, in the database."""
+
+    at: datetime
+    free: int
+    archive: int
+    database: int
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Growth in bytes a day over `span`. full_at: None if at this rate it never is, or not in ten years."""
+
+    span: timedelta
+    archive_a_day: float
+    database_a_day: float
+    used_a_day: float
+    full_at: datetime | None
+
+
+def forecast(history: Sequence[Measured]) -> Forecast | None:
+    """From measurements in their order; None if they span too little time.
+
+    What counts is how free space shrinks, whoever takes it: by the line that fits all measurements best, so that one large run, or one that
+    was deleted, does not settle it.
+    """
+    if not history or history[-1].at - history[0].at < LEAST_HISTORY:
+        return None
+    last = history[-1]
+    used = -_a_day(history, [one.free for one in history])
+    left = timedelta(days=last.free / used) if used > 0 and last.free / used < FARTHEST.days else None
+    return Forecast(
+        span=last.at - history[0].at,
+        archive_a_day=_a_day(history, [one.archive for one in history]),
+        database_a_day=_a_day(history, [one.database for one in history]),
+        used_a_day=used,
+        full_at=last.at + left if left is not None else None,
+    )
+
+
+def _a_day(history: Sequence[Measured], values: Sequence[int]) -> float:
+    begin = history[0].at
+    return linear_regression([(one.at - begin).total_seconds() / DAY_SECONDS for one in history], values).slope

@@ -1,0 +1,62 @@
+"""What a back-up says of itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from crawling.checkpoints.directory import MANIFEST, SUMS, compare, read_sums
+from crawling.errors import CheckpointTrouble
+
+FORMAT, VERSION = "crawlsite-backup", 1
+
+
+class BackupTrouble(CheckpointTrouble):
+    """The back-up cannot be made or restored."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """tables: columns and rows by table. sequences: their last values. files: names of the archive's files that are in it; elsewhere: of
+    those that are on other machines. settings: as they were, for whoever sets up the new place; secrets are not among them. sealed:
+    tells whether SECRET_KEY is the one under which logins of crawls are sealed."""
+
+    taken_at: str
+    migrations: list[str]
+    tables: dict[str, dict[str, Any]]
+    sequences: dict[str, int]
+    files: list[str]
+    elsewhere: dict[str, str]
+    settings: dict[str, Any]
+    sealed: str
+
+    def as_text(self) -> str:
+        return json.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, indent=2, default=str) + "\n"
+
+
+def table_file(table: str) -> str:
+    return f"{table}.copy.gz"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a back-up's and compare every file with its checksum. Raises BackupTrouble with a sentence for whatever is wrong."""
+    try:
+        sums = read_sums(folder)
+        for name in sums:
+            compare(folder, name, sums)
+        said = json.loads((folder / MANIFEST).read_text())
+        if said["format"] != FORMAT or said["version"] > VERSION:
+            raise BackupTrouble(f"{folder} is no back-up that this version reads.")
+        manifest = Manifest(**{name: said[name] for name in Manifest.__dataclass_fields__})
+    except BackupTrouble:
+        raise
+    except CheckpointTrouble as trouble:
+        raise BackupTrouble(str(trouble)) from trouble
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackupTrouble(f"{folder} is no back-up, or not a whole one: {error}.") from error
+    wanted = [*map(table_file, manifest.tables), *(f"archive/{name}" for name in manifest.files)]
+    if lacking := [name for name in wanted if name not in sums]:
+        raise BackupTrouble(f"{folder} is damaged: {SUMS} does not know {lacking[0]}.")
+    return manifest

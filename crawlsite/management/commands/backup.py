@@ -1,0 +1,30 @@
+"""`manage.py backup DIR`: the whole installation, while it is at work."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from crawling.management.doors import plain_errors
+from crawlsite.backup.saving import back_up
+
+
+class Command(BaseCommand):
+    help = "Write every row and archive file to a new directory, as of one moment; crawls go on meanwhile."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("directory", type=Path, help="a new one; another disk than the archive's saves from the loss of that")
+
+    def handle(self, *, directory: Path, **options: Any) -> None:
+        with plain_errors():
+            done = back_up(directory)
+        rows = sum(table["rows"] for table in done.tables.values())
+        self.stdout.write(
+            f"{directory}: {rows:,} rows of {len(done.tables)} tables and {len(done.files)} archive files, as of {done.taken_at}."
+        )
+        for name, machine in done.elsewhere.items():
+            self.stdout.write(f"Not in it: {name}, which is on {machine}; copy its ARCHIVE_DIR as well.")
+        self.stdout.write("Keep SECRET_KEY (or STATE_DIR/secret_key) elsewhere: without it the logins of crawls cannot be read again.")

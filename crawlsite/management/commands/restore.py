@@ -1,0 +1,30 @@
+"""`manage.py restore DIR`: an empty installation becomes what a back-up was."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from crawling.management.doors import plain_errors
+from crawlsite.backup.loading import restore
+
+
+class Command(BaseCommand):
+    help = "Load a back-up into an empty installation that is at rest. Checks every file first; loads all of it or nothing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("directory", type=Path, help="what `manage.py backup` has written")
+
+    def handle(self, *, directory: Path, **options: Any) -> None:
+        with plain_errors():
+            call_command("migrate", verbosity=0)
+            done = restore(directory)
+        self.stdout.write(f"This is the installation of {done.taken_at}. Start everything: runs that were at work go on.")
+        for name, machine in done.elsewhere.items():
+            self.stdout.write(f"Not restored: {name}, which was on {machine}; put it into ARCHIVE_DIR/{name.partition('-')[0]} by hand.")
+        for name, value in done.settings.items():
+            self.stdout.write(f"  {name.upper()} was {value}")

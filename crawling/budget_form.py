@@ -39,11 +39,6 @@ class BudgetForm(forms.Form):
         """The questions of each level."""
         return [[self[f"{level}_{unit}"] for unit, _ in MEASURES.values()] for level in LEVELS]
 
-    @property
-    def budget_is_open(self) -> bool:
-        """Whether there is something to see behind the summary."""
-        return any(field.value() or field.errors for fields in self.budget_rows for field in fields)
-
 
 def budget_answers(crawl: CrawlJob) -> dict[str, Any]:
     """What this part of the form would have been filled in with for a crawl like this one."""

@@ -8,18 +8,21 @@ from typing import Any
 from django.utils.text import capfirst
 
 from crawling.budget_form import BudgetForm, budget_answers
+from crawling.fetching_form import FetchingForm, fetching_answers
 from crawling.filters_form import FiltersForm, filters_answers
 from crawling.form_fields import lines_field, plain, scaled
 from crawling.forms import FORM_FIELD, SCALES, CrawlForm
 from crawling.models import CrawlJob
+from crawling.politeness_form import PolitenessForm, politeness_answers
 from crawling.rules.orders import CrawlOrder
 from crawling.services.editing import EDITABLE
+from crawling.thresholds_form import ThresholdsForm, thresholds_answers
 
 #: questions that it shares with the form for a new crawl
 SHARED = ("scope", "max_pages", "max_depth", "max_megabytes", "max_minutes", "delay_seconds")
 
 
-class EditForm(FiltersForm, BudgetForm):
+class EditForm(FiltersForm, BudgetForm, ThresholdsForm, PolitenessForm, FetchingForm):
     """What may be asked anew of a crawl that is there. `urls` is for the tester, and no part of the order."""
 
     urls = lines_field("Addresses to test", "One a line, at most 500. Nothing is fetched, and nothing is saved.", rows=4)
@@ -27,6 +30,7 @@ class EditForm(FiltersForm, BudgetForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields |= {name: deepcopy(CrawlForm.base_fields[name]) for name in SHARED}
+        del self.fields["posts"]
 
     def as_changes(self) -> dict[str, Any]:
         """All fields that may be edited but the name, unchecked; what was left empty has its default."""
@@ -34,7 +38,7 @@ class EditForm(FiltersForm, BudgetForm):
         fields: dict[str, Any] = {name: CrawlOrder.model_fields[name].get_default(call_default_factory=True) for name in EDITABLE[1:]}
         fields |= {name: answers[name] for name in ("scope", "max_pages", "max_depth", "delay_seconds") if answers.get(name)}
         fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
-        return {**fields, **self.filters(), **self.budget()}
+        return {**fields, **self.filters(), **self.budget(), **self.thresholds(), **self.politeness(), **self.fetching()}
 
     def blame(self, errors: dict[str, str]) -> None:
         """Put each mistake beside the field that it is about."""
@@ -47,4 +51,5 @@ def edit_answers(crawl: CrawlJob) -> dict[str, Any]:
     """The form as the order stands."""
     answers = {name: plain(value) for name in ("max_pages", "max_depth", "delay_seconds") if (value := getattr(crawl, name)) is not None}
     answers |= {mine: plain(value / by) for name, mine, by in SCALES if (value := getattr(crawl, name)) is not None}
+    answers |= {**politeness_answers(crawl), **fetching_answers(crawl, masked=True), **thresholds_answers(crawl)}
     return {**answers, "scope": crawl.scope, **filters_answers(crawl), **budget_answers(crawl)}

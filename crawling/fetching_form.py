@@ -65,24 +65,15 @@ class FetchingForm(forms.Form):
                 fields[name] = {first.strip(): second.strip() for first, _, second in halves}
         return fields
 
-    @property
-    def fetching_is_open(self) -> bool:
-        """Whether there is something to see behind it."""
-        plain = ("cookies", "proxy", "login_url", *TABLES)
-        changed = any(self[name].value() != self.fields[name].initial for name in SECONDS)
-        return changed or any(
-            self[name].value() or self[name].errors for name in (*plain, *SECONDS) if name not in SECONDS or self[name].errors
-        )
 
-
-def fetching_answers(crawl: CrawlJob) -> dict[str, Any]:
-    """What this part of the form would have been filled in with for a crawl like this one, without its secrets."""
+def fetching_answers(crawl: CrawlJob, *, masked: bool = False) -> dict[str, Any]:
+    """What this part of the form would have been filled in with for a crawl like this one, without its secrets, or with their masks."""
     fields = shown(crawl)
     answers: dict[str, Any] = {name: f"{fields[name]:g}" for name in SECONDS}
     answers |= {"cookies": "on"} if fields["cookies"] else {}
-    answers |= {name: fields[name] for name in ("login_url", "proxy") if fields[name] and MASK not in fields[name]}
+    answers |= {name: fields[name] for name in ("login_url", "proxy") if fields[name] and (masked or MASK not in fields[name])}
     for name, mark in TABLES.items():
         answers[name] = "\n".join(
-            f"{first}{mark}{'' if mark == ' ' else ' '}{second}" for first, second in fields[name].items() if MASK not in second
+            f"{first}{mark}{'' if mark == ' ' else ' '}{second}" for first, second in fields[name].items() if masked or MASK not in second
         )
     return answers

@@ -37,11 +37,6 @@ class FiltersForm(forms.Form):
             fields["max_document_bytes"] = scaled(answers["max_document_megabytes"], MIB)
         return fields
 
-    @property
-    def filters_are_open(self) -> bool:
-        """Whether there is something to see behind `Filters`."""
-        return any(self[name].value() or self[name].errors for name in FiltersForm.base_fields)
-
 
 def filters_answers(crawl: CrawlJob) -> dict[str, Any]:
     """What this part of the form would have been filled in with for a crawl like this one."""

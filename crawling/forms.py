@@ -24,12 +24,20 @@ from crawling.rules.claims import preset_claims
 from crawling.rules.orders import MAX_SEEDS
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
+from crawling.rules.tags import BadTags, read_tags
 from crawling.services.creating import free_name, name_for
+from crawling.thresholds_form import ThresholdsForm, thresholds_answers
 
 #: MAX_SEEDS addresses of ordinary length
 MAX_FILE_BYTES = MIB
 #: an order's field -> the form's, where they differ: people think in other units than programs
-FORM_FIELD = {"max_bytes": "max_megabytes", "max_seconds": "max_minutes", "max_document_bytes": "max_document_megabytes", **BUDGET_NAMES}
+FORM_FIELD = {
+    "max_bytes": "max_megabytes",
+    "max_seconds": "max_minutes",
+    "max_document_bytes": "max_document_megabytes",
+    "min_free_bytes": "min_free_megabytes",
+    **BUDGET_NAMES,
+}
 #: limits that the order has in another unit, with a number that they may be
 EXAMPLES = {"max_megabytes": "500", "max_minutes": "90"}
 AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size", "archive")
@@ -50,7 +58,7 @@ ORDERS = (
 ARCHIVE = (("true", "Keep every answer as it came"), ("false", "Keep only what is found"))
 
 
-class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm, FetchingForm, OrderingForm):
+class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm, FetchingForm, OrderingForm, ThresholdsForm):
     """Questions about a crawl, in an operator's words and units."""
 
     seeds = forms.CharField(
@@ -67,6 +75,9 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         widget=forms.FileInput(attrs={"accept": ".txt,.csv,text/plain"}),
     )
     name = forms.CharField(label="Name", required=False, help_text="Left empty, it is named after the first address's host.")
+    tags = forms.CharField(
+        label="Tags", required=False, max_length=700, help_text="Words to find it by in the list, with commas between them."
+    )
     product_token = forms.CharField(
         label="Product token",
         required=False,
@@ -121,6 +132,12 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         except UnicodeDecodeError as error:
             raise forms.ValidationError("This file is not text in UTF-8; save it as plain text, one URL a line.") from error
 
+    def clean_tags(self) -> list[str]:
+        try:
+            return read_tags(self.cleaned_data["tags"])
+        except BadTags as error:
+            raise forms.ValidationError(str(error)) from error
+
     def all_seeds(self) -> list[str]:
         """From the box and the file, in this order."""
         return [*lines(self.cleaned_data.get("seeds", "")), *self.cleaned_data.get("seeds_file", [])]
@@ -132,7 +149,7 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         fields: dict[str, Any] = {"seeds": seeds, "name": answers.get("name") or name_for(seeds)}
         fields |= {name: answers[name] for name in AS_THEY_ARE if answers.get(name)}
         fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
-        for part in (self.reading, self.filters, self.budget, self.politeness, self.fetching, self.ordering, self.reuse):
+        for part in (self.reading, self.filters, self.budget, self.politeness, self.fetching, self.ordering, self.reuse, self.thresholds):
             fields |= part()
         own = {key: answers[f"{CLAIM}{key}"] for key in self.capacity if answers.get(f"{CLAIM}{key}")}
         fields["claim"] = {**self.presets.get(answers.get("preset", ""), {}), **own}
@@ -167,13 +184,6 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         """As typed, by field."""
         return {name: self.data.get(name, "") for name in self.fields}
 
-    @property
-    def own_claim_is_open(self) -> bool:
-        """Whether there is something to see behind `Max per class`."""
-        names = [f"{CLAIM}{key}" for key in self.capacity]
-        batch = self["batch_size"]
-        return any(self[name].value() or self[name].errors for name in names) or batch.value() != "100" or bool(batch.errors)
-
 
 SCALES = (("max_bytes", "max_megabytes", MIB), ("max_seconds", "max_minutes", 60))
 
@@ -193,7 +203,9 @@ def as_answers(crawl: CrawlJob, capacity: Mapping[str, int]) -> dict[str, Any]:
         **budget_answers(crawl),
         **politeness_answers(crawl),
         **reuse_answers(crawl),
+        **thresholds_answers(crawl),
         "name": free_name(crawl.name),
+        "tags": ", ".join(crawl.tags),
         "seeds": "\n".join(crawl.seeds),
         "scope": crawl.scope,
         "order": crawl.visit_order,

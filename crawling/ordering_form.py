@@ -48,12 +48,6 @@ class OrderingForm(forms.Form):
             fields["path_ascending"] = True
         return fields
 
-    @property
-    def ordering_is_open(self) -> bool:
-        """Whether there is something to see behind the summary."""
-        fields = [self[name] for name in OrderingPart.model_fields]
-        return any(field.errors or field.value() not in (WEIGHTS.get(field.name, ""), None, False) for field in fields)
-
 
 def ordering_answers(crawl: CrawlJob) -> dict[str, Any]:
     """What this part of the form would have been filled in with for a crawl like this one."""

@@ -24,6 +24,12 @@ class PolitenessForm(forms.Form):
         initial="1",
         mode="decimal",
     )
+    address_delay_seconds = _number(
+        "Seconds between requests to an address",
+        "Hosts that one server's address serves take turns, in all crawls; never more than the delay above. 0: each host by itself.",
+        initial="0.25",
+        mode="decimal",
+    )
     host_requests_a_minute = _number("Requests to a host in a minute", "Those of other crawls count, too. Empty: no limit.")
     host_requests_a_day = _number("Requests to a host in a day", "By UTC; those of other crawls count, too. Empty: no limit.")
     max_kib_a_second = _number("KiB a second, at most", "All of the crawl's workers together, within what the bank grants them.")
@@ -31,11 +37,6 @@ class PolitenessForm(forms.Form):
     def politeness(self) -> dict[str, Any]:
         """The order's fields of this part, unchecked; what was left empty is left out."""
         return {name: self.cleaned_data[name] for name in Politeness.model_fields if self.cleaned_data.get(name)}
-
-    @property
-    def politeness_is_open(self) -> bool:
-        """Whether there is something to see behind `More`."""
-        return any(self[name].value() not in (None, "", self.fields[name].initial) or self[name].errors for name in Politeness.model_fields)
 
 
 def politeness_answers(crawl: CrawlJob) -> dict[str, Any]:

@@ -37,11 +37,6 @@ class ReadingForm(forms.Form):
             fields["extract"] = {name.strip(): selector.strip() for name, _, selector in rules}
         return fields
 
-    @property
-    def reading_is_open(self) -> bool:
-        """Whether there is something to see behind `More`."""
-        return any(self[name].value() or self[name].errors for name in (*FLAGS, "extract"))
-
 
 def reading_answers(crawl: CrawlJob) -> dict[str, Any]:
     """What this part of the form would have been filled in with for a crawl like this one."""

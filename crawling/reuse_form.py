@@ -24,12 +24,6 @@ class ReuseForm(forms.Form):
         seconds = self.cleaned_data.get("reuse_seconds")
         return {"reuse_seconds": seconds} if seconds else {}
 
-    @property
-    def reuse_is_open(self) -> bool:
-        """Whether there is something to see behind `More`."""
-        field = self["reuse_seconds"]
-        return bool(field.value() or field.errors)
-
 
 def reuse_answers(crawl: CrawlJob) -> dict[str, Any]:
     """What this part of the form would have been filled in with for a crawl like this one."""

@@ -12,6 +12,7 @@ from ninja.errors import AuthenticationError, HttpError
 from ninja.security import HttpBearer, SessionAuth
 from ninja.utils import check_csrf
 
+from crawlsite.api.limiting import count_wrong_token
 from crawlsite.tokens import user_of
 
 
@@ -21,6 +22,7 @@ class Token(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> User:
         user = user_of(token)
         if user is None:
+            count_wrong_token(request)
             raise AuthenticationError(message="The token is not known or has expired, or its user may not log in.")
         request.user = user  # permissions are asked of it, whoever logged in how
         return user

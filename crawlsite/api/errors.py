@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
-from ninja.errors import HttpError, ValidationError
+from ninja.errors import HttpError, Throttled, ValidationError
 
 from allocation.errors import (
     AllocationError,
@@ -96,7 +96,11 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
         detail = f"The body is not JSON: {error.__cause__}"
     elif error.status_code == HTTPStatus.UNAUTHORIZED and detail == HTTPStatus.UNAUTHORIZED.phrase:
         detail = "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes one, and `manage.py api_token`."
+    elif isinstance(error, Throttled):
+        detail = f"Too many requests in this minute; ask again in {error.wait} s. The limit is a setting, API_REQUESTS_A_MINUTE."
     response = api.create_response(request, {"detail": detail}, status=error.status_code)
+    if isinstance(error, Throttled):
+        response["Retry-After"] = str(error.wait)
     if error.status_code == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = "Bearer"
     return response

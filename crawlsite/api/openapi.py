@@ -16,12 +16,15 @@ class Problem(Schema):
     errors: dict[str, str] | None = Field(None, description="a sentence for each field that is wrong (422 only)")
 
 
-ALWAYS = {401: "Nobody is logged in", 403: "The user's role does not allow it"}
+ALWAYS = {401: "Nobody is logged in", 403: "The user's role does not allow it", 429: "Too many requests in this minute"}
 WITH_INPUT = {422: "A parameter or field is wrong"}
 WITH_BODY = {400: "The body is not JSON", 413: "The body is too big"}
 WITH_PATH = {404: "There is no such thing"}
 WRITING = {409: "It cannot be done in the present state", 503: "The bank is busy; try again shortly"}
+RETRY_AFTER = {"headers": {"Retry-After": {"description": "seconds until the next minute", "schema": {"type": "integer", "minimum": 1}}}}
 SCHEMA = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+#: said in full wherever an order is sent, by its title; the description says it once
+SHARED = "CrawlOrder"
 
 
 class DescribedAPI(NinjaAPI):
@@ -29,12 +32,30 @@ class DescribedAPI(NinjaAPI):
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None) -> OpenAPISchema:
         schema = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
-        schema["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        parts = schema["components"]
+        found: dict[str, Any] = {}
+        schema["paths"], parts["schemas"] = _said_once(schema["paths"], found), _said_once(parts["schemas"], found)
+        parts["schemas"] |= {**found, "Problem": Problem.model_json_schema()}
+        told = ALWAYS | WITH_INPUT | WITH_BODY | WITH_PATH | WRITING
+        parts["responses"] = {str(status): {"description": words, **SCHEMA} for status, words in told.items()}
+        parts["responses"]["429"] |= RETRY_AFTER
         for methods in schema["paths"].values():
             for method, operation in methods.items():
-                for status, words in _errors(method, operation).items():
-                    operation["responses"].setdefault(status, {"description": words, **SCHEMA})
+                for status in _errors(method, operation):
+                    operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{status}"})
         return schema
+
+
+def _said_once(part: Any, found: dict[str, Any]) -> Any:
+    """The part with references for what is shared, which goes into `found`."""
+    if isinstance(part, list):
+        return [_said_once(one, found) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if part.get("title") == SHARED and "properties" in part:
+        found.setdefault(SHARED, part)
+        return {"$ref": f"#/components/schemas/{SHARED}"}
+    return {name: _said_once(one, found) for name, one in part.items()}
 
 
 def _errors(method: str, operation: dict[str, Any]) -> dict[int, str]:

@@ -5,21 +5,33 @@ from __future__ import annotations
 from ninja import Swagger
 
 from allocation.api import banker, pools
+from crawling.api.alerts import alerts
 from crawling.api.checkpoints import checkpoints
 from crawling.api.crawls import crawls
+from crawling.api.disk import disk
 from crawling.api.documents import documents
+from crawling.api.downloads import downloads
 from crawling.api.findings import findings
+from crawling.api.frontier import frontier
 from crawling.api.history import history
+from crawling.api.hosts import hosts, search
+from crawling.api.names import replays, waits
 from crawling.api.page_cache import cache
 from crawling.api.reports import reports as crawl_reports
+from crawling.api.runs import kept
 from crawling.api.schedules import schedules
 from crawling.api.scoping import blacklist, scoping
+from crawling.api.standing import overview, stalls, who
 from crawling.api.steering import steering
+from crawling.api.templates import keeping, templates
+from crawling.api.together import bulk, drafts, views
 from crawling.api.trials import trials
-from crawling.api.webhooks import webhooks
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
+from crawlsite.api.health import health
+from crawlsite.api.limiting import RequestsAMinute
 from crawlsite.api.openapi import DescribedAPI
+from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports
 
@@ -27,7 +39,8 @@ DESCRIPTION = """Everything that the dashboard does, for programs.
 
 Log in by a token (`manage.py api_token USER --name NAME`, then `Authorization: Bearer TOKEN`) or by the dashboard's session with
 its CSRF token. Lists come in pages: while `next` is not null, ask again with `cursor` set to it. Rows that are added meanwhile
-neither repeat nor hide others. Errors carry a sentence in `detail`, and one for each wrong field in `errors`."""
+neither repeat nor hide others. A token may ask so many times in each minute of the clock (API_REQUESTS_A_MINUTE); then the answer is
+429, with the seconds to wait in `Retry-After`. Errors carry a sentence in `detail`, and one for each wrong field in `errors`."""
 
 api = DescribedAPI(
     title="crawlsite",
@@ -35,24 +48,44 @@ api = DescribedAPI(
     urls_namespace="api",
     description=DESCRIPTION,
     auth=WAYS,
+    throttle=RequestsAMinute(),
     docs_decorator=members_only,
-    docs=Swagger({"validatorUrl": "none", "persistAuthorization": False}),  # its validator would be asked on the internet
+    # Its validator would be asked on the internet; a hundred endpoints unfolded take seconds.
+    docs=Swagger({"validatorUrl": "none", "persistAuthorization": False, "docExpansion": "none", "filter": True}),
 )
 api.add_router("/crawls", crawls, tags=["crawls"])
+api.add_router("/crawls", kept, tags=["crawls"])
 api.add_router("/crawls", steering, tags=["steering"])
 api.add_router("/crawls", checkpoints, tags=["checkpoints"])
 api.add_router("/crawls", schedules, tags=["steering"])
 api.add_router("/crawls", findings, tags=["findings"])
+api.add_router("/crawls", frontier, tags=["steering"])
+api.add_router("/crawls", stalls, tags=["findings"])
+api.add_router("/bulk", bulk, tags=["steering"])
+api.add_router("/drafts", drafts, tags=["crawls"])
+api.add_router("/crawls", keeping, tags=["crawls"])
+api.add_router("/templates", templates, tags=["crawls"])
+api.add_router("/views", views, tags=["crawls"])
+api.add_router("/crawls", downloads, tags=["findings"])
 api.add_router("/crawls", documents, tags=["findings"])
 api.add_router("/crawls", scoping, tags=["scope"])
 api.add_router("/blacklist", blacklist, tags=["scope"])
 api.add_router("/page-cache", cache, tags=["findings"])
 api.add_router("/crawls", crawl_reports, tags=["findings"])
+api.add_router("/hosts", hosts, tags=["hosts"])
+api.add_router("/hosts", waits, tags=["DNS cache"])
+api.add_router("/crawls", replays, tags=["DNS cache"])
+api.add_router("/search", search, tags=["findings"])
+api.add_router("/overview", overview, tags=["overview"])
+api.add_router("/identity", who, tags=["identity"])
+api.add_router("/tokens", tokens, tags=["tokens"])
+api.add_router("/disk", disk, tags=["house-keeping"])
 api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])
 api.add_router("/banker", banker, tags=["bank"])
-api.add_router("/dns", dns_reports, tags=["DNS cache"])
 api.add_router("/dns", dns, tags=["DNS cache"])
+api.add_router("/dns-cache", dns_reports, tags=["DNS cache"])
 api.add_router("/trials", trials, tags=["trials"])
-api.add_router("/webhooks", webhooks, tags=["webhooks"])
+api.add_router("/health", health, tags=["health"])
+api.add_router("/alerts", alerts, tags=["alerts"])
 add_error_handlers(api)

@@ -29,16 +29,31 @@ SPECIAL = {
     ("post", "/api/blacklist"): "crawling.add_blacklistentry",
     ("delete", "/api/blacklist/{number}"): "crawling.delete_blacklistentry",
     ("post", "/api/trials"): "crawling.add_crawljob",
+    ("get", "/api/hosts/{host_id}/name"): "dnscache.view_dnsentry",
+    ("get", "/api/crawls/{crawl_id}/dns-replay"): "dnscache.view_dnsentry",
+    ("post", "/api/drafts/scope-test"): "crawling.add_crawljob",
+    ("post", "/api/drafts/check"): "crawling.add_crawljob",
+    ("post", "/api/drafts/fetch-test"): "crawling.add_crawljob",
+    ("post", "/api/crawls/{crawl_id}/template"): "crawling.add_crawljob",
+    ("post", "/api/templates/{template_id}/crawls"): "crawling.add_crawljob",
+    ("post", "/api/hosts/{host_id}/block"): "crawling.add_blacklistentry",
+    ("delete", "/api/hosts/{host_id}/block"): "crawling.delete_blacklistentry",
+    ("put", "/api/identity"): "crawling.change_identity",
+    **dict.fromkeys((("post", "/api/tokens"), ("delete", "/api/tokens/{token_id}")), "crawling.view_crawljob"),
+    **dict.fromkeys((("post", "/api/views"), ("delete", "/api/views/{view_id}")), "crawling.view_crawljob"),
     ("delete", "/api/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
-    ("post", "/api/dns/flush"): "dnscache.delete_dnsentry",
+    ("post", "/api/dns-cache/flush"): "dnscache.delete_dnsentry",
     ("post", "/api/pools/{pool_id}/what-if"): "allocation.view_pool",
+    ("get", "/api/crawls/{crawl_id}/pages/warc"): "crawling.change_crawljob",
+    ("get", "/api/crawls/{crawl_id}/pages/{page_id}/warc"): "crawling.change_crawljob",
 }
 APPS = {
-    **dict.fromkeys(("crawls", "trials", "url", "page-cache"), "crawling.{}_crawljob"),
-    "webhooks": "crawling.{}_webhook",
+    **dict.fromkeys(("crawls", "trials", "url", "page-cache", "hosts", "search", "overview", "health", "disk"), "crawling.{}_crawljob"),
+    **dict.fromkeys(("bulk", "templates", "identity", "tokens", "views"), "crawling.{}_crawljob"),
+    "alerts": "crawling.{}_listener",
     "pools": "allocation.{}_pool",
-    "dns": "dnscache.{}_dnsentry",
+    **dict.fromkeys(("dns", "dns-cache"), "dnscache.{}_dnsentry"),
 }
 VERBS = {"get": "view", "post": "change", "patch": "change", "put": "change", "delete": "delete"}
 
@@ -85,10 +100,17 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{version}", "1")
         .replace("{key}", "1")
         .replace("{number}", "1")
-        .replace("{webhook_id}", "1")
+        .replace("{listener_id}", "1")
         .replace("{delivery_id}", "1")
+        .replace("{host_id}", "1")
+        .replace("{template_id}", "1")
+        .replace("{token_id}", "1")
+        .replace("{view_id}", "1")
+        .replace("{page_id}", "1")
     )
-    address += {"/api/url": "?u=http://a.test/", "/api/crawls/{crawl_id}/reports/changes": "?against=1"}.get(path, "")
+    address += {"/api/url": "?u=http://a.test/", "/api/search": "?q=manual", "/api/crawls/{crawl_id}/reports/changes": "?against=1"}.get(
+        path, ""
+    )
     asked = permission(method, path)
 
     for role in ("anonymous", "nobody", *ROLES):
@@ -112,7 +134,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 19
+    assert len(bodies) == 31
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from django.core.wsgi import get_wsgi_application
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
 from schemathesis import openapi
 from schemathesis.checks import load_all_checks, not_a_server_error
 from schemathesis.specs.openapi import checks
@@ -24,7 +25,8 @@ CHECKS = [
 
 
 @pytest.fixture
-def token(people, order):
+def token(people, order, settings):
+    settings.API_REQUESTS_A_MINUTE = 1_000_000
     create_crawl(order(SEED))
     return make_token(people["administrator"], "schemathesis")
 
@@ -43,7 +45,7 @@ def test_nothing_that_is_sent_breaks_anything(token, examples):
 
 
 def send_anything_to(operation, headers, examples):
-    @settings(max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @hypothesis_settings(max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy())
     def send(case):
         case.call_and_validate(checks=CHECKS, headers=headers)

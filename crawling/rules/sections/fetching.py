@@ -142,6 +142,26 @@ class FetchingPart(BaseModel):
         return shown
 
 
+def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What of an order's secrets is masked, by field: the keys of its table, or the field itself."""
+    found: dict[str, list[str]] = {}
+    for name in SECRET_FIELDS:
+        value = order.get(name) or {}
+        entries = value if isinstance(value, dict) else {name: value}
+        if masked := [key for key, text in entries.items() if MASK in str(text)]:
+            found[name] = masked
+    return found
+
+
+def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[str, Any]:
+    """The order with secrets in the place of masks; tables keep what was in clear."""
+    given = {name: secrets[name] for name in SECRET_FIELDS if name in secrets}
+    tables = {
+        name: {**order[name], **value} for name, value in given.items() if isinstance(value, dict) and isinstance(order.get(name), dict)
+    }
+    return {**order, **given, **tables}
+
+
 def _canonical(url: str, read: Callable[[str], str]) -> str:
     try:
         return read(url)

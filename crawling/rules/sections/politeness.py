@@ -23,6 +23,8 @@ class Politeness(BaseModel):
 
     delay_factor: a host rests for so many times as long as its last answer took, where that is longer than the delay; a delay of 0
         means that the host's owner wants no rest, and turns this off, too.
+    address_delay_seconds: between the beginnings of two requests to one address, which several hosts may share, in all crawls; never
+        more than the delay, so that a delay of 0 turns this off, too.
     host_requests_a_minute, host_requests_a_day: budgets of a host by UTC's minutes and days; what other crawls ask of it counts, too.
     max_kib_a_second: what the crawl's workers may download together, within the bandwidth that the bank grants them.
     """
@@ -30,6 +32,7 @@ class Politeness(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     delay_factor: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False), Number] = 1.0
+    address_delay_seconds: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False), Number] = 0.25
     host_requests_a_minute: Requests | None = None
     host_requests_a_day: Requests | None = None
     max_kib_a_second: Requests | None = None

@@ -1,0 +1,52 @@
+"""Webhooks: a delivery, signed, to a permitted address."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.utils import timezone
+from requests import ConnectionError as RequestsConnectionError
+from requests import RequestException, Timeout
+from requests.exceptions import SSLError
+
+from crawling.access import allowed_networks, identity
+from crawling.fetchers.dial import PinnedSession
+from crawling.models import Delivery
+from crawling.rules.addresses import read_address
+from crawling.rules.alerts import signature
+from crawling.rules.statuses import FetchStatus
+from crawling.rules.vetting import vet
+from dnscache.resolver import resolve
+
+ANSWER_SECONDS = 10.0
+ANSWER_BYTES = 64 * 1024
+
+
+def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
+    """A sentence, and whether it has arrived. Redirects are not followed: what is signed is meant for one address."""
+    address = read_address(delivery.listener.url)
+    resolution = resolve(address.hostname)
+    vetted = vet(resolution.addresses, address.port, allowed=allowed_networks(), forbidden=settings.OWN_SERVICES)
+    if not vetted.permitted:
+        return f"Not sent: {vetted.reason}.", False
+    body, timestamp = delivery.body.encode(), int(timezone.now().timestamp())
+    headers = {
+        "User-Agent": identity().user_agent,
+        "Content-Type": "application/json",
+        "X-Crawlsite-Event": delivery.event,
+        "X-Crawlsite-Delivery": str(delivery.pk),
+        "X-Crawlsite-Timestamp": str(timestamp),
+        "X-Crawlsite-Signature": signature(delivery.listener.secret, timestamp, body),
+    }
+    try:
+        with session.get_pinned(address.url, address=vetted.permitted[0], headers=headers, method="POST", body=body) as response:
+            return f"Answered {response.status_code}.", 200 <= response.status_code < 300
+    except RequestException as error:
+        return f"Not sent: {_why(error).sentence.rstrip('.')}.", False
+
+
+def _why(error: RequestException) -> FetchStatus:
+    if isinstance(error, SSLError):
+        return FetchStatus.TLS_FAILED
+    if isinstance(error, Timeout):
+        return FetchStatus.TIMED_OUT
+    return FetchStatus.CONNECT_FAILED if isinstance(error, RequestsConnectionError) else FetchStatus.BROKEN_ANSWER

@@ -1,0 +1,63 @@
+"""Send what listeners are to be told, and try again what did not arrive. No transaction is open while a server is asked."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.db import connections, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from crawling.fetchers.dial import PinnedSession
+from crawling.models import Delivery
+from crawling.rules.alerts import is_mailbox, try_again_at
+from crawling.services.mailing import mail
+from crawling.services.posting import ANSWER_BYTES, ANSWER_SECONDS, post
+
+logger = logging.getLogger(__name__)
+
+#: whoever has taken a delivery up has so long to send it; then another may
+TAKEN_FOR = timedelta(minutes=2)
+#: deliveries that a round sends at most
+ROUND = 50
+#: deliveries that are kept for each listener
+KEPT = 1000
+
+
+def send_due_deliveries() -> int:
+    """What RQ runs."""
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    return send_due()
+
+
+def send_due() -> int:
+    """Send what is due, each delivery at least once; returns how many were tried."""
+    taken = _take()
+    with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
+        for delivery in taken:
+            outcome, arrived = mail(delivery) if is_mailbox(delivery.listener.url) else post(session, delivery)
+            _note(delivery, outcome, arrived=arrived)
+    return len(taken)
+
+
+@transaction.atomic
+def _take() -> list[Delivery]:
+    """Take deliveries up, so that nobody else sends them meanwhile."""
+    now = timezone.now()
+    due = Delivery.objects.filter(next_try_at__lte=now, listener__is_on=True).order_by("next_try_at")
+    taken = list(due.select_for_update(of=("self",), skip_locked=True).select_related("listener")[:ROUND])
+    Delivery.objects.filter(pk__in=[delivery.pk for delivery in taken]).update(next_try_at=now + TAKEN_FOR, attempts=F("attempts") + 1)
+    return taken
+
+
+def _note(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
+    now = timezone.now()
+    next_try_at = None if arrived else try_again_at(delivery.attempts + 1, now)
+    end = "" if arrived or next_try_at else " Given up."
+    Delivery.objects.filter(pk=delivery.pk).update(
+        outcome=outcome[:280].replace("\0", "") + end, next_try_at=next_try_at, delivered_at=now if arrived else None
+    )
+    old = delivery.listener.deliveries.order_by("-pk").values_list("pk", flat=True)[KEPT:]
+    Delivery.objects.filter(pk__in=list(old)).delete()
+    logger.info("a listener was told", extra={"listener": delivery.listener.name, "event": delivery.event, "outcome": outcome})

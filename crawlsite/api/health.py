@@ -1,0 +1,74 @@
+"""`/api/health`: servers, queues, workers, disk, clock and versions."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from crawling.api.permissions import Asking, may_view
+from crawlsite.health.report import Report, report
+
+health = Router()
+
+
+class PartOut(Schema):
+    name: str
+    is_fine: bool
+    sentence: str
+
+
+class ServerOut(Schema):
+    name: str
+    version: str
+    is_embedded: bool
+    place: str = Field(description="where its data lie, if it is embedded")
+    began: datetime
+    bytes: int
+    connections: int
+    most_connections: int | None
+    clock_ahead: float = Field(description="seconds by which its clock is ahead of the web server's; 0 if they may agree")
+
+
+class QueueOut(Schema):
+    name: str
+    length: int
+    oldest: datetime | None = Field(description="since when its first job waits")
+    failed: int
+
+
+class TaskOut(Schema):
+    what: str
+    crawl: int | None
+    since: datetime | None
+
+
+class WorkerOut(Schema):
+    name: str
+    queues: list[str]
+    host: str
+    pid: int | None
+    state: str
+    task: TaskOut | None
+    beat: datetime | None = Field(description="its last sign of life")
+    began: datetime | None
+    done: int
+    failed: int
+    memory: int | None = Field(description="bytes; null if it runs on another machine than the web server")
+
+
+class HealthOut(Schema):
+    at: datetime
+    parts: list[PartOut]
+    servers: list[ServerOut]
+    queues: list[QueueOut]
+    workers: list[WorkerOut]
+    versions: dict[str, str]
+    trouble: str = Field(description="why queues and workers are missing; empty if they are not")
+
+
+@health.get("", response=HealthOut, summary="Servers, queues, workers, disk, clock and versions")
+@may_view
+def show(request: Asking) -> Report:
+    return report()

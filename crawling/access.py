@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from crawling.audit import note
-from crawling.models import AllowedDirectory, AllowedNetwork, Identity, TrustedProxy
+from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
 from crawling.rules.proxies import Proxy, read_proxy
 from crawling.rules.vetting import Allowed
+
+Network = IPv4Network | IPv6Network
 
 
 def identity() -> Identity:
@@ -43,6 +45,11 @@ def proxy_of(text: str | None) -> Proxy | None:
     proxy = read_proxy(text)
     is_trusted = proxy.scheme == "http" and TrustedProxy.objects.filter(host=proxy.host, port=proxy.port).exists()
     return replace(proxy, is_trusted=is_trusted)
+
+
+def shared_networks() -> list[Network]:
+    """Whose addresses keep no clock."""
+    return [ip_network(text) for text in SharedNetwork.objects.values_list("network", flat=True)]
 
 
 def allowed_directories() -> list[str]:

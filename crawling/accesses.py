@@ -16,6 +16,7 @@ from dnscache.answers import MOST_TRIES, Status
 from dnscache.gate import settled
 from dnscache.models import DnsEntry
 from dnscache.replay import Figures, Known, replay
+from dnscache.selectors import pinned_names
 
 MOST_ACCESSES = 50_000
 #: what a name is taken to cost of which the cache knows nothing any more
@@ -60,6 +61,7 @@ class Wait:
     entry: DnsEntry | None
     sentences: list[str] = field(default_factory=list)
     queues: list[HostQueue] = field(default_factory=list)
+    is_pinned: bool = False
 
 
 def why_waits(host: str) -> Wait:
@@ -69,6 +71,7 @@ def why_waits(host: str) -> Wait:
     wait.queues = list(
         HostQueue.objects.filter(host__name=host, queued__gt=0, run__state__in=WORKING_STATES).select_related("run__crawl", "host__shift")
     )
+    wait.is_pinned = bool(name) and name in pinned_names([name])
     wait.sentences = _sentences(wait)
     return wait
 

@@ -7,7 +7,7 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from crawling.models import AllowedDirectory, AllowedNetwork, CrawlJob, Host, Identity, Page, Run, Shift, TrustedProxy, Url
+from crawling.models import AllowedDirectory, AllowedNetwork, CrawlJob, Host, Identity, Page, Run, SharedNetwork, Shift, TrustedProxy, Url
 
 
 class LookOnly(admin.ModelAdmin):
@@ -56,6 +56,11 @@ class AllowedNetworkAdmin(admin.ModelAdmin):
 @admin.register(TrustedProxy)
 class TrustedProxyAdmin(admin.ModelAdmin):
     list_display = ["host", "port", "note"]
+
+
+@admin.register(SharedNetwork)
+class SharedNetworkAdmin(admin.ModelAdmin):
+    list_display = ["network", "note"]
 
 
 @admin.register(AllowedDirectory)

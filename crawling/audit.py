@@ -13,12 +13,14 @@ from django.db import models
 
 #: who acts from the command line: an account that nobody can log in with
 COMMAND_LINE = "command-line"
+#: what acts by rules that somebody has set
+KEEPER = "keeper"
 
 
 def note(by: User | None, thing: models.Model, action: str, changes: Mapping[str, tuple[Any, Any]] | None = None) -> None:
     """Add a row: `by` (None: the command line) did `action` to `thing`; `changes` are from and to, by field."""
     LogEntry.objects.create(
-        user=by or _command_line(),
+        user=by or account_of(COMMAND_LINE),
         content_type=ContentType.objects.get_for_model(thing),
         object_id=str(thing.pk),
         object_repr=str(thing)[:200],
@@ -27,8 +29,9 @@ def note(by: User | None, thing: models.Model, action: str, changes: Mapping[str
     )
 
 
-def _command_line() -> User:
-    user, is_new = User.objects.get_or_create(username=COMMAND_LINE, defaults={"is_active": False})
+def account_of(name: str) -> User:
+    """The account of what is nobody."""
+    user, is_new = User.objects.get_or_create(username=name, defaults={"is_active": False})
     if is_new:
         user.set_unusable_password()
         user.save()

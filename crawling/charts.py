@@ -22,9 +22,17 @@ SERIES = ("fetched", "failed", "discovered", "bytes")
 SUMS = """
 SELECT date_bin(%(step)s::interval, minute, %(origin)s),
     sum(fetched)::bigint, sum(failed)::bigint, sum(discovered)::bigint, sum(bytes)::bigint
-FROM crawling_runcount WHERE minute >= %(since)s AND minute <= %(until)s AND (%(run)s::bigint IS NULL OR run_id = %(run)s)
+FROM {rows} AS counts WHERE minute >= %(since)s AND minute <= %(until)s
 GROUP BY 1
 """
+OF_A_RUN = "(SELECT * FROM crawling_runcount WHERE run_id = %(run)s)"
+#: minutes that were summed up, and the counts of those since then
+OF_ALL = """(
+    SELECT minute, fetched, failed, discovered, bytes FROM crawling_minutetotal
+    UNION ALL
+    SELECT minute, fetched, failed, discovered, bytes FROM crawling_runcount
+    WHERE minute > coalesce((SELECT max(minute) FROM crawling_minutetotal), '-infinity')
+)"""
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,9 @@ def _chart(since: datetime, until: datetime, minutes: int, run: Run | None) -> C
     step = timedelta(minutes=minutes)
     first = since.replace(second=0, microsecond=0)
     with connection.cursor() as cursor:
+        query = SUMS.format(rows=OF_A_RUN if run else OF_ALL)
         cursor.execute(
-            SUMS, {"step": f"{minutes} minutes", "origin": first, "since": first, "until": until, "run": run.pk if run else None}
+            query, {"step": f"{minutes} minutes", "origin": first, "since": first, "until": until, "run": run.pk if run else None}
         )
         sums = {at: rest for at, *rest in cursor.fetchall()}
     length = int((until - first) / step) + 1

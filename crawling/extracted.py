@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator
-from io import StringIO
 
 from crawling.models import ExtractedRow, Run
+from crawling.spreadsheets import csv_lines
 
 CHUNK = 1000
 COLUMNS = ("url", "name", "value")
-#: a spreadsheet would take a value that begins so for a formula
-FORMULA = ("=", "+", "@", "\t", "\r")
 
 
 def list_extracted(run: Run, *, name: str = "", after: int = 0, limit: int) -> tuple[list[ExtractedRow], int | None]:
@@ -23,14 +20,8 @@ def list_extracted(run: Run, *, name: str = "", after: int = 0, limit: int) -> t
 
 
 def as_csv(run: Run) -> Iterator[str]:
-    """All rows as lines of a table, for spreadsheets: what would be a formula there gets an apostrophe in front."""
-    line = StringIO()
-    writer = csv.writer(line)
-    for cells in (COLUMNS, *_rows(run)):
-        writer.writerow([f"'{cell}" if cell.startswith(FORMULA) else cell for cell in cells])
-        yield line.getvalue()
-        line.seek(0)
-        line.truncate()
+    """All rows as lines of a table."""
+    return csv_lines(COLUMNS, _rows(run))
 
 
 def as_json(run: Run) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from crawling.models import CrawlJob
@@ -45,6 +46,28 @@ def fetching_of(crawl: CrawlJob) -> FetchingPart:
 def _secrets(crawl: CrawlJob) -> dict[str, Any]:
     empty: dict[str, Any] = {name: None if name == "proxy" else {} for name in SECRET_FIELDS}
     return {**empty, **(unseal(crawl.fetching[SEALED]) if SEALED in crawl.fetching else {})}
+
+
+def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of an edit, in which a value as it is shown stands for the secret that is kept. Raises SealBroken."""
+    seen, kept = shown(crawl), fetching_of(crawl).model_dump()
+    meant = dict(fields)
+    for name in SECRET_FIELDS & fields.keys():
+        given = fields[name]
+        if isinstance(given, dict):
+            meant[name] = {key: kept[name].get(key, text) if seen[name].get(key) == text else text for key, text in given.items()}
+        elif given == seen[name]:
+            meant[name] = kept[name]
+    return meant
+
+
+def change_asking(crawl: CrawlJob, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Change checked fields, unsaved; returns those that differ, old and new as they may be shown. Raises SealBroken."""
+    before, seen = fetching_of(crawl), shown(crawl)
+    changed = {name: value for name, value in values.items() if getattr(before, name) != value}
+    if changed:
+        crawl.fetching = column_of(before.model_copy(update=changed))
+    return {name: (seen[name], crawl.fetching[name]) for name in changed}
 
 
 def told(crawl: CrawlJob) -> list[tuple[str, str]]:

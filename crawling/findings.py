@@ -11,6 +11,7 @@ from django.db.models import Count, Min, Model, QuerySet, Sum
 from django.utils import timezone
 
 from crawling.models import HostQueue, Level, LogLine, Page, Run, RunCount, Url, UrlState
+from crawling.page_filter import PageFilter
 from crawling.rules.statuses import explain
 from crawling.selectors import COUNTED
 
@@ -57,15 +58,9 @@ class Minute:
     reused: int
 
 
-def list_pages(run: Run, *, status: str = "", text: str = "", after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:
-    """Answered fetches in the order in which their URLs were found. status: `404`, or `4xx` for all of a kind."""
-    found = Page.objects.select_related("url", "archive_file").filter(run=run, pk__gt=after)
-    if status.endswith("xx"):
-        found = found.filter(status__range=(int(status[0]) * 100, int(status[0]) * 100 + 99))
-    elif status:
-        found = found.filter(status=int(status))
-    if text:
-        found = found.filter(url__url__contains=text)
+def list_pages(run: Run, wanted: PageFilter, *, after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:
+    """Answered fetches in the order in which their URLs were found."""
+    found = wanted.of(run).select_related("url", "archive_file").filter(pk__gt=after)
     return _page(found.order_by("pk"), limit)
 
 

@@ -12,7 +12,7 @@ FIND = """
 SELECT u.id FROM crawling_run r CROSS JOIN LATERAL (
     SELECT id, url FROM crawling_url WHERE run_id = r.id AND fingerprint = ANY(%s)
 ) u
-WHERE u.url = %s AND r.id < %s ORDER BY r.id DESC LIMIT %s
+WHERE u.url = %s AND r.id < %s AND r.removal_asked_at IS NULL ORDER BY r.id DESC LIMIT %s
 """
 LARGEST = 2**63 - 1
 

@@ -126,7 +126,7 @@ def _states(wanted: Wanted, waiting: Collection[int]) -> dict[str, int]:
 
 def state_counts(waiting: Collection[int]) -> dict[str, int]:
     """All crawls by the state that is shown of them; `waiting` are the runs that wait. No crawl's row is read."""
-    latest = Run.objects.filter(is_latest=True).order_by()
+    latest = Run.everything.filter(is_latest=True).order_by()  # none that is being deleted is the latest; the index knows no more
     counts = dict(latest.values_list("state").annotate(n=Count("*")))
     if waiting:
         for state, count in latest.filter(pk__in=waiting).values_list("state").annotate(n=Count("*")):

@@ -96,7 +96,7 @@ def _worries() -> list[Worry]:
     silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)[:100]
     failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)[:100]
     return [
-        *(Worry(run.crawl, "paused", f"It paused by itself: {run.trouble}") for run in paused),
+        *(Worry(run.crawl, "paused", run.trouble) for run in paused),
         *(Worry(run.crawl, "running", "Its shift has written nothing for five minutes.") for run in silent),
         *(Worry(run.crawl, "failed", run.reason) for run in failed),
     ]

@@ -11,9 +11,8 @@ from allocation.services import NewClass
 MIB = 1024 * 1024
 
 
-def default_classes(workers: int) -> list[NewClass]:
+def default_classes(workers: int, *, cores: int = os.cpu_count() or 1) -> list[NewClass]:
     """The classes, each with the code that enforces it named by its sentence."""
-    cores = os.cpu_count() or 1
     return [
         NewClass("worker", "workers", "RQ workers; every shift occupies one, so a grant always finds one.", workers),
         NewClass("fetch_slots", "toes", "Fetches under way; a shift runs one toe thread for each.", 32 * cores),

@@ -68,7 +68,7 @@ def _next_host(run: Run) -> NextHost | None:
 def _paused(run: Run) -> str:
     """Who paused it and when, or why it paused by itself."""
     if run.trouble:
-        return f"It paused by itself: {run.trouble}"
+        return run.trouble
     crawls = ContentType.objects.get_for_model(CrawlJob)
     notes = LogEntry.objects.filter(content_type=crawls, object_id=str(run.crawl_id), change_message__contains='"action": "paused"')
     last = notes.select_related("user").order_by("-action_time").first()

@@ -50,6 +50,9 @@ class Environment:
     checkpoint_dir: Path | None
     checkpoint_minutes: float
     checkpoints_kept: int
+    mail_url: str
+    mail_from: str
+    api_requests_a_minute: int
     log_level: str
     log_format: str
 
@@ -110,6 +113,9 @@ def _read(env: Env) -> Environment:
         checkpoint_dir=_directory("CHECKPOINT_DIR", place) if (place := env.str("CHECKPOINT_DIR", "")) else None,
         checkpoint_minutes=env.float("CHECKPOINT_MINUTES", 60.0, validate=positive),
         checkpoints_kept=env.int("CHECKPOINTS_KEPT", 3, validate=validate.Range(1, 1000)),
+        mail_url=env.str("MAIL_URL", "", validate=[_url("smtp", "smtp+tls", "smtps"), _has_host, _port_is_number]),
+        mail_from=env.str("MAIL_FROM", "crawlsite@localhost", validate=_mailbox),
+        api_requests_a_minute=env.int("API_REQUESTS_A_MINUTE", 600, validate=validate.Range(1, 1_000_000)),
         log_level=env.str("LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR"])),
         log_format=env.str("LOG_FORMAT", "console", validate=validate.OneOf(["console", "json"])),
     )
@@ -127,6 +133,16 @@ def _origin(value: str) -> None:
     parts = _split(value)
     if value and (not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment):
         raise ValidationError("It must be scheme, host and perhaps port, like https://crawls.example.org.")
+
+
+def _has_host(value: str) -> None:
+    if value and not _split(value).hostname:
+        raise ValidationError("It must name a server, like smtp://user:password@mail.example.org:587.")
+
+
+def _mailbox(value: str) -> None:
+    if "@" not in value or not value.isprintable():
+        raise ValidationError("It must be a mailbox, like crawls@example.org.")
 
 
 def _port_is_number(value: str) -> None:

@@ -25,12 +25,16 @@ ADMINISTER = (
     "crawling.add_allowednetwork",
     "crawling.change_allowednetwork",
     "crawling.delete_allowednetwork",
-    *(f"crawling.{verb}_{what}" for what in ("alloweddirectory", "trustedproxy") for verb in ("view", "add", "change", "delete")),
+    *(
+        f"crawling.{verb}_{what}"
+        for what in ("alloweddirectory", "sharednetwork", "trustedproxy")
+        for verb in ("view", "add", "change", "delete")
+    ),
     "crawling.delete_blacklistentry",
     "crawling.add_robotsexception",
-    "crawling.view_webhook",
-    "crawling.change_webhook",
-    "crawling.delete_webhook",
+    "crawling.view_listener",
+    "crawling.change_listener",
+    "crawling.delete_listener",
     "dnscache.delete_dnsentry",
     "auth.add_user",
     "auth.change_user",

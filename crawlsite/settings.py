@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from crawlsite import env
 from crawlsite.database import database_setting
 from crawlsite.logs import logging_setting
+from crawlsite.mail import mail_server
 from crawlsite.own_services import own_services
 
 ENVIRONMENT = env.read()
@@ -65,6 +66,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "crawlsite.alarms.AlarmsInRefreshes",  # innermost but for the view: what it adds counts for the ETag, and it knows the user
 ]
 
 ROOT_URLCONF = "crawlsite.urls"
@@ -98,6 +100,18 @@ RQ_QUEUES = {
     }
     for name in ("shifts", "chores")
 }
+
+# Counts of the API's requests, which all web processes share. What a Redis loses here is a minute's count.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENVIRONMENT.redis_url, "KEY_PREFIX": "crawlsite"}
+}
+API_REQUESTS_A_MINUTE = ENVIRONMENT.api_requests_a_minute
+
+_mail = mail_server(ENVIRONMENT.mail_url)
+EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.host, _mail.port, _mail.user, _mail.password
+EMAIL_USE_SSL, EMAIL_USE_TLS = _mail.use_ssl, _mail.use_tls
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = ENVIRONMENT.mail_from
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},

@@ -6,7 +6,7 @@ from django.urls import include, path
 
 from crawlsite.api.root import api
 from crawlsite.health.metrics import metrics
-from crawlsite.health.views import healthz, readyz
+from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview.views import numbers, overview
 from crawlsite.token_views import revoke, tokens
 
@@ -19,13 +19,14 @@ urlpatterns = [
     path("dns/", include("crawling.dns_urls")),
     path("dns/", include("dnscache.urls")),
     path("trials/", include("crawling.trial_urls")),
-    path("webhooks/", include("crawling.webhook_urls")),
+    path("alerts/", include("crawling.alert_urls")),
     path("api/", api.urls),
     path("admin/", admin.site.urls),
     path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("account/tokens/", tokens, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", revoke, name="revoke-token"),
+    path("health/", health, name="health"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),

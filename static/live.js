@@ -8,7 +8,7 @@
 
   const box = document.getElementById("pause-refresh");
   const stale = document.getElementById("stale");
-  let shown = live.innerHTML;
+  let shown = live.innerHTML.trim();
   let asking = false;
   let freshAt = new Date();
 
@@ -40,10 +40,17 @@
     live.dispatchEvent(new CustomEvent("live"));
   }
 
+  // A refresh ends with the page's alarms. They are shown whatever happens to the rest, and are no part of it.
   function parsed(text) {
     const holder = document.createElement("template");
     holder.innerHTML = text;
-    return holder.innerHTML;
+    const alarms = holder.content.getElementById("alarms");
+    if (alarms) {
+      const here = document.getElementById("alarms");
+      if (here.innerHTML !== alarms.innerHTML) here.replaceChildren(...alarms.childNodes);
+      alarms.remove();
+    }
+    return holder.innerHTML.trim();
   }
 
   // What a swap would lose: the focus of an element without an id, what was scrolled, ticked and unfolded.
@@ -73,7 +80,7 @@
     const fresh = parsed(xhr.responseText);
     event.detail.shouldSwap = isOurs && xhr.status === 200 && fresh !== shown && !inUse() && !box.checked;
     if (event.detail.shouldSwap) {
-      shown = fresh;
+      event.detail.serverResponse = shown = fresh;
       restore = keep();
     }
   });

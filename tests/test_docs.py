@@ -25,6 +25,7 @@ IN_WORDS = {
     "DNS_SERVERS": "the system's",
     "ARCHIVE_DIR": "`archive` in STATE_DIR",
     "CHECKPOINT_DIR": "none: off",
+    "MAIL_URL": "none: no alerts by e-mail",
 }
 
 

@@ -7,16 +7,17 @@ from typing import Annotated, Any, Literal
 
 from ninja import Query, Router
 
-from crawling.api.parameters import CrawlId, Cursor, Limit, RunNumber, Text
+from crawling.api.parameters import CrawlId, Cursor, Limit, PageStatus, RunNumber, Text
 from crawling.api.permissions import Asking, may_view
-from crawling.api.schemas import CauseList, HostPage, LogPage, MinutePage, PageOut, PagePage, ToeList
+from crawling.api.schemas import CauseList, HostPage, LogPage, MinutePage, PagePage, ToeList
 from crawling.cursors import run_of
 from crawling.findings import causes, list_hosts, list_log, list_pages, minutes
-from crawling.models import Level, Page
+from crawling.models import Level
+from crawling.page_filter import PageFilter
+from crawling.page_rows import row_of
 from crawling.run_page.toes import toes_of
 
 findings = Router()
-PageStatus = Annotated[str, Query(pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx")]
 LevelName = Annotated[Literal["info", "warning", "error"], Query(description="at least of this level")]
 
 
@@ -31,9 +32,9 @@ def pages(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the URL."""
-    rows, following = list_pages(run_of(crawl_id, run), status=status, text=q, after=cursor or 0, limit=limit)
-    return {"items": [_page(row) for row in rows], "next": following}
+    """`q` is a part of the URL or title."""
+    rows, following = list_pages(run_of(crawl_id, run), PageFilter(q, status), after=cursor or 0, limit=limit)
+    return {"items": [row_of(row) for row in rows], "next": following}
 
 
 @findings.get("/{crawl_id}/toes", response=ToeList, summary="What each toe thread does, and since when")
@@ -87,40 +88,3 @@ def stats(
 ) -> dict[str, Any]:
     rows, following = minutes(run_of(crawl_id, run), after=cursor or 0, limit=limit)
     return {"items": [asdict(row) for row in rows], "next": following}
-
-
-def _page(page: Page) -> PageOut:
-    return PageOut(
-        id=page.pk,
-        url=page.url.url,
-        final_url=page.final_url,
-        status=page.status,
-        content_type=page.content_type,
-        bytes=page.bytes,
-        charset=page.charset,
-        title=page.title,
-        depth=page.url.depth,
-        fetched_at=page.fetched_at,
-        fetch_seconds=page.fetch_seconds,
-        address=page.address,
-        warc_file=page.archive_file.name if page.archive_file else None,
-        warc_offset=page.archive_offset,
-        fingerprint=f"{page.fingerprint & (1 << 64) - 1:016x}",
-        duplicate_of=page.duplicate_of,
-        canonical=page.canonical,
-        author=page.author,
-        description=page.description,
-        abstract=page.abstract,
-        language=page.language,
-        links=page.links,
-        needs_browser=page.needs_browser,
-        last_modified=page.last_modified,
-        expires_at=page.expires_at,
-        etag=page.etag,
-        unchanged_since=page.unchanged_since,
-        via=page.url.via,
-        rank=page.url.rank,
-        backlinks=page.url.backlinks,
-        credit=page.url.credit,
-        attempts=page.url.attempts,
-    )

@@ -19,6 +19,7 @@ Cursor = Annotated[int | None, Query(ge=0, le=LARGEST, description="`next` of th
 Limit = Annotated[int, Query(ge=1, le=200, description="rows a page")]
 Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
 RunNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest if left out")]
+PageStatus = Annotated[str, Query(pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx")]
 
 KeepSeconds = Annotated[
     float | None, Query(gt=0, le=86_400, description="keep what it holds reserved for so long, if that leaves everybody else safe")

@@ -9,13 +9,15 @@ from django.utils import timezone
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
+from crawling.api.crawls import detail
 from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit
-from crawling.api.permissions import Asking, may_view, needs
-from crawling.api.schemas import BlackOut, BlackPage, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList
+from crawling.api.permissions import Asking, may_change, may_view, needs
+from crawling.api.schemas import BlackOut, BlackPage, CrawlDetail, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList
 from crawling.cursors import crawl_of
 from crawling.models import BlackListEntry, OrderRevision, RobotsException
 from crawling.rules.blacklist import BlackKind
 from crawling.services.blacklist import add_entry, remove_entry
+from crawling.services.editing import revert_edit
 from crawling.services.robots import LONGEST_HOURS, end_exception, except_host
 from crawling.services.scoping import MOST_TESTED, try_scope
 
@@ -64,6 +66,13 @@ def revisions(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: 
     found = list(rows)
     following = found[limit - 1].number if len(found) > limit else None
     return {"items": [_revision(row) for row in found[:limit]], "next": following}
+
+
+@scoping.post("/{crawl_id}/revisions/{number}/revert", response=CrawlDetail, summary="Take an edit back by another")
+@may_change
+def revert(request: Asking, crawl_id: CrawlId, number: Number) -> dict[str, Any]:
+    """What the edit has changed has its old values again, later edits of other fields stay."""
+    return detail(revert_edit(crawl_of(crawl_id), number, by=request.user))
 
 
 @scoping.get("/{crawl_id}/robots-exceptions", response=ExceptionList, summary="Hosts whose robots.txt does not, or did not, bind the crawl")

@@ -8,7 +8,7 @@ from ninja import Body, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.api.crawls import detail
-from crawling.api.parameters import TEXT, CrawlId, KeepSeconds
+from crawling.api.parameters import LARGEST, TEXT, CrawlId, KeepSeconds
 from crawling.api.permissions import Asking, may_add, may_change
 from crawling.api.schemas import CrawlDetail, CrawlOut, Retried
 from crawling.cursors import crawl_of
@@ -32,6 +32,7 @@ class Clone(Schema):
 class Retry(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
     status: Annotated[int, Field(ge=-99, le=599)] | None = Field(None, description="only those that failed by this status")
+    url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(None, description="only this one, by the id of its URL")
 
 
 class Tags(Schema):
@@ -93,5 +94,6 @@ def tag(request: Asking, crawl_id: CrawlId, wanted: Annotated[Tags, Body()]) -> 
 def retry(request: Asking, crawl_id: CrawlId, options: Annotated[Retry | None, Body()] = None) -> dict[str, Any]:
     """A run that had ended goes on as the same run."""
     crawl = crawl_of(crawl_id)
-    retried = retry_failed(crawl, status=options.status if options else None, by=request.user)
+    chosen = options.dict() if options else {}
+    retried = retry_failed(crawl, **chosen, by=request.user)
     return {"retried": retried, "crawl": summary(crawl)}

@@ -48,6 +48,13 @@ class Writer:
         self._sums: dict[str, str] = {}
         (folder / ARCHIVE).mkdir(parents=True)
 
+    def write_pieces(self, name: str, pieces: Iterable[bytes]) -> None:
+        """Write a file, packed."""
+        with (self._folder / name).open("wb") as file, gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
+            for piece in pieces:
+                packed.write(piece)
+        self._seal(name)
+
     def write_lines(self, name: str, lines: Iterable[str]) -> int:
         """Write a part; returns how many lines."""
         count = 0
@@ -69,9 +76,9 @@ class Writer:
             raise CheckpointTrouble(f"{source} is shorter than when it was written; put it back as it was.")
         self._seal(f"{ARCHIVE}/{name}")
 
-    def finish(self, manifest: Manifest) -> int:
+    def finish(self, manifest: str) -> int:
         """Write manifest and checksums; returns the size of it all in bytes."""
-        (self._folder / MANIFEST).write_text(manifest.as_text())
+        (self._folder / MANIFEST).write_text(manifest)
         self._seal(MANIFEST)
         (self._folder / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in self._sums.items()))
         _sync(self._folder / SUMS)
@@ -86,18 +93,24 @@ class Writer:
 def read_manifest(folder: Path) -> Manifest:
     """Read and check a whole checkpoint. Raises CheckpointTrouble with a sentence for whatever is wrong with it."""
     try:
-        sums = {name: digest for digest, _, name in (line.partition("  ") for line in (folder / SUMS).read_text().splitlines())}
+        sums = read_sums(folder)
         text = (folder / MANIFEST).read_text()
     except (OSError, ValueError) as error:
         raise CheckpointTrouble(f"{folder} is no checkpoint, or not a whole one: {error}.") from error
-    _compare(folder, MANIFEST, sums)
+    compare(folder, MANIFEST, sums)
     manifest = _understood(folder, text)
     for name in (*map(part_file, manifest.parts), *(f"{ARCHIVE}/{checked_name(name)}" for name in manifest.archive)):
-        _compare(folder, name, sums)
+        compare(folder, name, sums)
     return manifest
 
 
-def _compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
+def read_sums(folder: Path) -> dict[str, str]:
+    """The checksums of a directory's files, by name. Raises OSError, ValueError."""
+    return {name: digest for digest, _, name in (line.partition("  ") for line in (folder / SUMS).read_text().splitlines())}
+
+
+def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
+    """Raises CheckpointTrouble unless the file is as its checksum says."""
     if name not in sums:
         raise CheckpointTrouble(f"{folder} is damaged: {SUMS} does not know {name}.")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,27 @@ from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.rules.orders import read_claim
+from crawling.rules.sections.fetching import masked_in, with_secrets
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from crawling.services.creating import capacity_of, create_crawl, free_name
 
 
-def import_checkpoint(folder: Path, *, name: str | None = None, resume: bool = False, by: User | None = None) -> Run:
+def import_checkpoint(
+    folder: Path, *, name: str | None = None, resume: bool = False, by: User | None = None, secrets: Mapping[str, Any] | None = None
+) -> Run:
     """Make a crawl with one run, which is paused, or with `resume` goes on at once; one that had ended has ended.
 
     Everything is read and checked before anything is written. A claim that is more than the pool has is cut to what it has.
+    secrets: fields of the order with what the checkpoint has masked.
     Raises CheckpointTrouble, BadOrder.
     """
     folder = folder.expanduser().resolve()
     manifest = read_manifest(folder)
-    order = {**manifest.order, "name": name or free_name(str(manifest.order.get("name", ""))), "claim": _fitting(manifest)}
+    order = with_secrets(manifest.order, secrets or {})
+    if missing := masked_in(order):
+        fields = "; ".join(f"{field}: {', '.join(keys)}" for field, keys in missing.items())
+        raise CheckpointTrouble(f"{folder} has the crawl's order without its secrets. Give these with --secrets FILE, as JSON: {fields}.")
+    order = {**order, "name": name or free_name(str(manifest.order.get("name", ""))), "claim": _fitting(manifest)}
     try:
         with transaction.atomic(durable=True):
             restore_shared(lambda part: read_lines(folder, part))

@@ -71,7 +71,7 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
             writer.copy_archive(row.path, row.name, row.committed_length)
     missing = [] if len(here) == len(files) else [row.name for row in files]
     names = [] if missing else [row.name for row in here]
-    size = writer.finish(Manifest(order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names))
+    size = writer.finish(Manifest(order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names).as_text())
     return at, size, parts["urls"]["rows"], missing
 
 

@@ -46,7 +46,7 @@ WITH picked AS (
     CROSS JOIN LATERAL (
         SELECT id, losses FROM crawling_url
         WHERE queue_id = wanted.queue_id AND state = 'q' AND (due_at IS NULL OR due_at <= clock_timestamp())
-        ORDER BY rank, id LIMIT wanted.n
+        ORDER BY lane, rank, id LIMIT wanted.n
     ) u
 ), kept AS (
     SELECT id FROM picked WHERE losses = 0
@@ -58,7 +58,7 @@ WITH picked AS (
 )
 UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
-RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops
+RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane
 """
 
 #: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is. One that gave all
@@ -138,6 +138,7 @@ class ClaimedUrl:
     rank: float
     redirects: int = 0
     hops: int = 0
+    lane: int = 0
 
 
 def lease_hosts(
@@ -177,7 +178,7 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
             return {}
         cursor.execute(CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk})
         claimed: dict[int, list[ClaimedUrl]] = {queue: [] for queue in limits}
-        for url in sorted((ClaimedUrl(*row) for row in cursor.fetchall()), key=lambda url: (url.rank, url.id)):
+        for url in sorted((ClaimedUrl(*row) for row in cursor.fetchall()), key=lambda url: (url.lane, url.rank, url.id)):
             claimed[url.queue_id].append(url)
         counts = [len(urls) for urls in claimed.values()]
         cursor.execute(COUNT_CLAIMED, {"queues": list(limits), "counts": counts, "asked": list(limits.values())})

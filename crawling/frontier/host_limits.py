@@ -39,7 +39,7 @@ def within_host_budget(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     closed = {queue.pk: queue for queue in HostQueue.objects.select_related("host").filter(reached, run=run, pk__in=wanted)}
     for queue in closed.values():
         sentence = f"{FetchStatus.HOST_BUDGET.sentence} ({queue.host.name}: {queue.pages:,} pages, {queue.bytes:,} bytes)"
-        waiting = Url.objects.filter(queue=queue, state=UrlState.QUEUED).order_by("rank", "pk").values_list("pk", flat=True)
+        waiting = Url.objects.filter(queue=queue, state=UrlState.QUEUED).order_by("lane", "rank", "pk").values_list("pk", flat=True)
         exclude(run.pk, dict.fromkeys(waiting[:MOST_EXCLUDED], sentence), FetchStatus.HOST_BUDGET)
     return {queue: count for queue, count in _pages_left(run, wanted).items() if queue not in closed}
 

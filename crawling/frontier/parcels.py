@@ -23,11 +23,13 @@ class Parcel:
     """An exchange and what the archive wants to know besides. `place` is set once it is kept.
 
     unchanged_since: id of the earlier page whose document the server says is still right.
+    has_page: whether a page's row will point at it; at a robots.txt none does. depth: None where it is no link's end.
     """
 
     url: str
-    depth: int
+    depth: int | None
     attempts: int
     exchange: Exchange
     unchanged_since: int | None = None
+    has_page: bool = True
     place: Place | None = None

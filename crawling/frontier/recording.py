@@ -16,6 +16,7 @@ from crawling.frontier.chronicle import Chronicle
 from crawling.frontier.contents import Contents, find_originals
 from crawling.frontier.counting import count_outcomes
 from crawling.frontier.filtering import rules_key
+from crawling.frontier.lengths import commit_lengths, commit_lengths_alone
 from crawling.frontier.locking import locked_run
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.quarantine import catch
@@ -58,11 +59,6 @@ UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = least(q.
 FROM counted WHERE q.id = counted.queue_id
 """
 
-
-COMMIT_LENGTHS = """
-UPDATE crawling_archivefile f SET committed_length = greatest(f.committed_length, written.length)
-FROM unnest(%s::bigint[], %s::bigint[]) AS written(id, length) WHERE f.id = written.id
-"""
 
 Digest = bytes
 
@@ -149,9 +145,11 @@ def record(
 ) -> Collection[int]:
     """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all.
 
-    lengths: of the archive's files with these pages, by id.
+    lengths: of the archive's files with these pages, by id. Without a page they may have what no row points at, and count alone.
     """
     if not outcomes:
+        if lengths:
+            commit_lengths_alone(shift, lengths)
         return ()
     memory = memory or Memory()
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
@@ -162,8 +160,7 @@ def record(
         requeued = [outcome.url_id for outcome in kept if outcome.state == UrlState.QUEUED]
         if requeued:
             cursor.execute(COUNT_REQUEUED, [requeued])
-        if lengths:
-            cursor.execute(COMMIT_LENGTHS, [list(lengths.keys()), list(lengths.values())])
+        commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
         pages = [_page(run.pk, outcome, originals) for outcome in kept if outcome.answer]
         Page.objects.bulk_create(pages)

@@ -11,6 +11,7 @@ RETRY = """
 WITH back AS (
     UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, losses = 0, due_at = NULL
     WHERE run_id = %(run)s AND state = 'f' AND (%(status)s::int IS NULL OR status = %(status)s)
+      AND (%(url)s::bigint IS NULL OR id = %(url)s)
     RETURNING id, queue_id, status
 ), queues AS (
     UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n, due_at = least(q.due_at, clock_timestamp())
@@ -31,9 +32,9 @@ SELECT count(*) FROM back
 """
 
 
-def requeue_failed(run: Run, *, status: int | None) -> int:
-    """Queue the run's failed URLs again, all or those of one status; returns how many. The caller holds the run's lock."""
+def requeue_failed(run: Run, *, status: int | None, url_id: int | None = None) -> int:
+    """Queue the run's failed URLs again, all, those of one status, or one; returns how many. The caller holds the run's lock."""
     with connection.cursor() as cursor:
-        cursor.execute(RETRY, {"run": run.pk, "status": status})
+        cursor.execute(RETRY, {"run": run.pk, "status": status, "url": url_id})
         row = cursor.fetchone()
     return int(row[0]) if row else 0

@@ -1,4 +1,4 @@
-"""Wake the worker of the chores when webhooks are to be told."""
+"""Wake the worker of the chores when listeners are to be told."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rq.job import JobStatus
 from crawling.models import Delivery
 
 QUEUE = "chores"
-SEND_DUE = "crawling.services.webhooks.send_due_deliveries"
-JOB = "webhooks"
+SEND_DUE = "crawling.services.sending.send_due_deliveries"
+JOB = "alerts"
 LONGEST_SECONDS = 15 * 60
 
 
 def wake_courier() -> None:
     """Queue one job for all that is due, if none waits or works already."""
-    if not Delivery.objects.filter(next_try_at__lte=timezone.now(), webhook__is_on=True).exists():
+    if not Delivery.objects.filter(next_try_at__lte=timezone.now(), listener__is_on=True).exists():
         return
     queue = django_rq.get_queue(QUEUE)
     job = queue.fetch_job(JOB)

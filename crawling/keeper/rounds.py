@@ -17,14 +17,20 @@ from allocation.errors import AllocationError
 from allocation.services import keep_checkpoints, reap_expired
 from crawling.checkpoints.keeping import ask_for_due
 from crawling.errors import CrawlError
+from crawling.frontier.addresses import forget_clocks
 from crawling.frontier.robots import trim_robots
 from crawling.keeper.courier import wake_courier
 from crawling.keeper.duties import count_workers, forget_cold_pages, rank_anew, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
+from crawling.services.keeping import keep_to_rules
+from crawling.services.measuring import measure_disk
+from crawling.services.noticing import notice_what_lasts
 from crawling.services.rejudging import rejudge_live_runs
+from crawling.services.removing import remove_rows
 from crawling.services.scheduling import start_scheduled
 from crawling.services.takeover import take_over_hosts
+from crawling.services.totalling import total_minutes
 
 logger = logging.getLogger(__name__)
 
@@ -52,14 +58,20 @@ def duties() -> list[Duty]:
         Duty(rejudge_live_runs, 1.0),
         Duty(take_over_hosts, 5.0),
         Duty(start_scheduled, 5.0),
+        Duty(notice_what_lasts, 10.0),
         Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
         Duty(rank_anew, 1.0),
         Duty(count_workers, 5.0),
         Duty(keep_checkpoints, 60.0),
         Duty(trim_robots, 300.0),
+        Duty(forget_clocks, 300.0),
         Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
+        Duty(remove_rows, 1.0),
+        Duty(keep_to_rules, 30.0),
+        Duty(measure_disk, 600.0),
+        Duty(total_minutes, 60.0),
     ]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
@@ -30,6 +33,21 @@ def plain_errors() -> Iterator[None]:
         raise CommandError(f"The database is not set up; run `make run` or `manage.py migrate`. ({str(error).splitlines()[0]})") from error
     except RedisError as error:
         raise CommandError(f"Redis does not answer; start everything with `make run`. ({error})") from error
+
+
+def read_json_object(path: Path, option: str) -> dict[str, Any]:
+    """The object in a file. Raises CommandError, which names the option."""
+    try:
+        fields = json.loads(path.read_text())
+    except OSError as error:
+        raise CommandError(f"{option}: {error.strerror}: {path}") from error
+    except ValueError as error:
+        raise CommandError(f"{option}: {path} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise CommandError(f"{option}: {path} is no order: it is nested too deep") from error
+    if not isinstance(fields, dict):
+        raise CommandError(f"{option}: {path} must hold one JSON object with the fields of an order")
+    return fields
 
 
 def require_worker() -> None:

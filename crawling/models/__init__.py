@@ -1,23 +1,28 @@
 """The rows of crawling, by what they are about."""
 
-from crawling.models.access import AllowedDirectory, AllowedNetwork, Identity, TrustedProxy
+from crawling.models.access import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
+from crawling.models.alerts import Delivery, Listener
 from crawling.models.archive import ArchiveFile
 from crawling.models.checkpoints import Checkpoint
+from crawling.models.disk import DiskSample
 from crawling.models.extracted import ExtractedRow
-from crawling.models.frontier import CookieJar, Host, HostQueue, LambdaRow, Reranking, RobotsFile, Url, UrlState
+from crawling.models.frontier import AddressClock, CookieJar, Host, HostQueue, LambdaRow, Reranking, RobotsFile, Url, UrlState
 from crawling.models.hotspots import HotPage
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
+from crawling.models.notices import Notice
 from crawling.models.pages import Page, RunCount, RunStatusCount
 from crawling.models.patterns import TrapPattern
 from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
 from crawling.models.schedules import Schedule, ScheduledStart
+from crawling.models.templates import OrderTemplate
+from crawling.models.totals import MinuteTotal
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 from crawling.models.verdicts import Verdict, VerdictCount
 from crawling.models.views import SavedView
-from crawling.models.webhooks import Delivery, Webhook
 
 __all__ = [
+    "AddressClock",
     "AllowedDirectory",
     "AllowedNetwork",
     "ArchiveFile",
@@ -26,6 +31,7 @@ __all__ = [
     "CookieJar",
     "CrawlJob",
     "Delivery",
+    "DiskSample",
     "ExtractedRow",
     "Host",
     "HostQueue",
@@ -33,8 +39,12 @@ __all__ = [
     "Identity",
     "LambdaRow",
     "Level",
+    "Listener",
     "LogLine",
+    "MinuteTotal",
+    "Notice",
     "OrderRevision",
+    "OrderTemplate",
     "Page",
     "Reranking",
     "RobotsException",
@@ -47,6 +57,7 @@ __all__ = [
     "SavedView",
     "Schedule",
     "ScheduledStart",
+    "SharedNetwork",
     "Shift",
     "TrapPattern",
     "Trial",
@@ -59,5 +70,4 @@ __all__ = [
     "UrlState",
     "Verdict",
     "VerdictCount",
-    "Webhook",
 ]

@@ -86,6 +86,16 @@ class TrustedProxy(models.Model):
         return f"{self.host}:{self.port}"
 
 
+class SharedNetwork(models.Model):
+    """Addresses that serve more sites than anybody counts, like a CDN's: these keep no clock. Only administrators add rows."""
+
+    network = models.CharField(max_length=50, unique=True, validators=[check_network], help_text="like 203.0.113.0/24 or 2001:db8::/32")
+    note = models.CharField(max_length=200, blank=True, help_text="whose it is, and where that stands")
+
+    def __str__(self) -> str:
+        return self.network
+
+
 def check_directory(text: str) -> None:
     if not text.startswith("/") or text != os.path.normpath(text) or text == "/":
         raise ValidationError("Write a directory's whole path, like /srv/papers, without . or .. in it; / itself is too much.")

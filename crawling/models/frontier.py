@@ -36,6 +36,16 @@ class Host(models.Model):
         return self.name
 
 
+class AddressClock(models.Model):
+    """When the next request to an address may begin, whichever of its hosts it is for."""
+
+    address = models.GenericIPAddressField(primary_key=True)
+    due_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.address
+
+
 class RobotsFile(models.Model):
     """An origin's robots.txt as last fetched; `status` 0 or less means that there was no answer."""
 
@@ -107,11 +117,13 @@ class Url(models.Model):
     """One URL of one run; whatever becomes of it stays here. The fingerprint is unique in the run (SEEDS W11)."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="urls", db_index=False)
-    queue = models.ForeignKey(HostQueue, models.CASCADE, related_name="urls", db_index=False)
+    # The database does not hold these two against their tables: to delete a queue or a shift it would read all URLs of all runs.
+    queue = models.ForeignKey(HostQueue, models.CASCADE, related_name="urls", db_index=False, db_constraint=False)
     fingerprint = models.BigIntegerField()
     url = models.TextField()
     depth = models.SmallIntegerField()
     rank = models.FloatField(help_text="lowest first; among equals, first found first")
+    lane = models.SmallIntegerField(db_default=0, help_text="an operator's word before any rank: -1 is fetched first of its host, 1 last")
     via = models.BigIntegerField(null=True, help_text="id of the URL on whose page it was found")
     backlinks = models.IntegerField(null=True, help_text="pages that were seen to link to it before it was fetched; best-first counts them")
     credit = models.FloatField(null=True, help_text="what it held when it was fetched; OPIC's measure of its importance")
@@ -119,7 +131,7 @@ class Url(models.Model):
     redirects = models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found")
     hops = models.SmallIntegerField(db_default=0, help_text="links in a row outside the scope, the one that led here included")
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
-    shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, related_name="urls")
+    shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, db_constraint=False, related_name="urls")
     attempts = models.SmallIntegerField(db_default=0)
     losses = models.SmallIntegerField(db_default=0, help_text="shifts that were lost while they had it; with any it is a suspect")
     due_at = models.DateTimeField(null=True, help_text="not before, after a failure that may pass")
@@ -129,7 +141,7 @@ class Url(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "fingerprint"], name="a_url_is_seen_once_a_run")]
         indexes = [
-            models.Index(fields=["queue", "rank", "id"], condition=Q(state="q"), name="urls_waiting"),
+            models.Index(fields=["queue", "lane", "rank", "id"], condition=Q(state="q"), name="urls_waiting"),
             models.Index(fields=["shift"], condition=Q(state="p"), name="urls_in_process"),
             models.Index(fields=["run", "queue"], condition=Q(depth=0), name="seeds_of_a_run"),
             models.Index(fields=["run", "pattern"], condition=Q(state="q", pattern__isnull=False), name="urls_waiting_by_pattern"),

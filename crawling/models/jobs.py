@@ -41,7 +41,12 @@ class CrawlJob(models.Model):
     revision = models.PositiveIntegerField(db_default=1, default=1, help_text="of the order; each edit makes the next")
     politeness = models.JSONField(default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay")
     reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.rules.sections.reuse`")
+    thresholds = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.thresholds`")
     claim = models.JSONField(help_text="Max: units by resource class")
+    retention = models.JSONField(default=dict, blank=True, help_text="which runs are kept: `crawling.rules.retention`")
+    spent_numbers = models.PositiveIntegerField(
+        db_default=0, default=0, help_text="runs up to this number were deleted; none is given again"
+    )
     tags = ArrayField(models.CharField(max_length=30), default=list, blank=True, help_text="words to find it by, in order of the alphabet")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="crawls")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -61,6 +66,7 @@ class CrawlJob(models.Model):
         indexes = [
             GinIndex(OpClass(SEARCHED, name="gin_trgm_ops"), name="crawls_by_words"),
             GinIndex(fields=["tags"], name="crawls_by_tag"),
+            models.Index(fields=["id"], condition=~Q(retention={}), name="crawls_with_retention"),
         ]
 
     def __str__(self) -> str:
@@ -88,6 +94,13 @@ PAUSE_STATES = (RunState.PAUSING, RunState.PAUSED)
 WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
+class RunsThatStay(models.Manager["Run"]):
+    """Runs that nobody has asked to be deleted: to all others those are gone already."""
+
+    def get_queryset(self) -> models.QuerySet[Run]:
+        return super().get_queryset().filter(removal_asked_at=None)
+
+
 class Run(models.Model):
     """One execution of a crawl. Its row is the lock that all writes to its part of the frontier take first."""
 
@@ -96,7 +109,7 @@ class Run(models.Model):
     is_latest = models.BooleanField(default=True, help_text="of its crawl: the one that lists show")
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
     reason = models.TextField(blank=True, help_text="one sentence: why it is in this state")
-    trouble = models.TextField(blank=True, default="", help_text="why the product paused it by itself; empty: an operator did")
+    trouble = models.TextField(blank=True, default="", help_text="why the product paused or stopped it by itself; empty: an operator did")
     keep_seconds = models.FloatField(null=True, help_text="how long what it holds is to stay reserved when it pauses; empty: not at all")
     judged_by = models.CharField(
         max_length=60, blank=True, default="", help_text="the rules that its waiting URLs were last held against: `rules_key`"
@@ -104,16 +117,25 @@ class Run(models.Model):
     judged_to = models.JSONField(null=True, help_text="how far they have been held against newer ones")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
+    resumed_at = models.DateTimeField(null=True, help_text="when it last went on; what failed before is no reason to rest again")
     finished_at = models.DateTimeField(null=True)
+    removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its rows at a time")
+
+    objects = RunsThatStay()
+    everything: models.Manager[Run] = models.Manager()
 
     class Meta:
         ordering = ["-pk"]
+        base_manager_name = "everything"
         constraints = [
             models.UniqueConstraint(fields=["crawl", "number"], name="runs_of_a_crawl_are_numbered"),
             models.UniqueConstraint(fields=["crawl"], condition=~Q(state__in=ENDED_STATES), name="a_crawl_has_one_live_run"),
             models.UniqueConstraint(fields=["crawl"], condition=Q(is_latest=True), name="a_crawl_has_one_latest_run"),
         ]
-        indexes = [models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state")]
+        indexes = [
+            models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"),
+            models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="runs_to_be_removed"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.crawl.name} run {self.number}"

@@ -55,6 +55,7 @@ class Page(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["run", "fetched_at", "url"], name="pages_of_a_run_in_time"),
+            models.Index(fields=["run", "unchanged_since"], condition=Q(unchanged_since__isnull=False), name="pages_unchanged_since"),
             models.Index(
                 fields=["run", "fingerprint"], condition=Q(is_revisit=False, archive_file__isnull=False), name="archived_payloads"
             ),

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 
 from crawling.models.jobs import CrawlJob
 from crawling.rules.blacklist import Black, BlackKind
+from crawling.rules.revisions import in_words
 
 
 class OrderRevision(models.Model):
@@ -25,6 +26,10 @@ class OrderRevision(models.Model):
 
     def __str__(self) -> str:
         return f"revision {self.number}"
+
+    def in_words(self) -> list[tuple[str, str, str]]:
+        """Each field with what it was and what it became."""
+        return [(name, in_words(before), in_words(after)) for name, (before, after) in self.changes.items()]
 
 
 class BlackListEntry(models.Model):

@@ -36,6 +36,7 @@ class FetchStatus(IntEnum):
     WRONG_TYPE = -42
     TOO_LARGE = -43
     HOST_BUDGET = -44
+    TAKEN_OUT = -45
     OUR_FAULT = -99
 
     @property
@@ -66,6 +67,7 @@ SENTENCES = {
     FetchStatus.WRONG_TYPE: "The document's type is none that the crawl takes; only the answer's head was read.",
     FetchStatus.TOO_LARGE: "The document is larger than the crawl's filter lets in; it was not read to its end.",
     FetchStatus.HOST_BUDGET: "The crawl's limit on each host was reached before this page's turn.",
+    FetchStatus.TAKEN_OUT: "An operator took this address out of the frontier.",
     FetchStatus.OUR_FAULT: "The crawler made a mistake on this page; please report it with the crawl's log.",
 }
 
@@ -117,6 +119,7 @@ UNWANTED = frozenset(
         FetchStatus.WRONG_TYPE,
         FetchStatus.TOO_LARGE,
         FetchStatus.HOST_BUDGET,
+        FetchStatus.TAKEN_OUT,
     }
 )
 

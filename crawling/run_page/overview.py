@@ -12,7 +12,9 @@ from allocation.selectors import in_words
 from crawling.fetching import told
 from crawling.models import CrawlJob, Page, RobotsException, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.page_filter import PageFilter
 from crawling.rules.ranking import Order
+from crawling.rules.remaining import remaining
 from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.run_page.bank import Dealings, dealings_of
@@ -59,6 +61,14 @@ class CrawlPage:
     def done(self) -> int:
         counts = self.view.counts
         return counts.succeeded + counts.failed + counts.excluded
+
+    @property
+    def remaining(self) -> str:
+        """How long it may still take, of a run at work."""
+        if self.rates is None or self.run is None or self.run.state not in WORKING_STATES:
+            return ""
+        counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)
+        return remaining(known=counts.queued + counts.in_process, fetched=counts.fetched, most=self.crawl.max_pages, rates=rates)
 
     @property
     def is_alive(self) -> bool:
@@ -168,7 +178,7 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         statuses=statuses,
         causes=causes_of(run, statuses),
         hosts=host_rows(run, list(hosts_of(run)[:SOME])),
-        pages=pages_of(run, most=SOME).pages,
+        pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_of(run, level=level, text=text, before=before),
         dealings=dealings_of(run),
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),

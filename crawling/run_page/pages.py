@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from crawling.errors import CrawlError
 from crawling.models import Page, Run
+from crawling.page_filter import PageFilter
 
 #: an unlucky search may have to read every page of the run; it is broken off rather than left to keep the server busy
 SEARCH_SECONDS = 5
@@ -27,15 +28,12 @@ class PageWindow:
     older: int | None
 
 
-def pages_of(run: Run, *, most: int, text: str = "", status: int | None = None, before: int | None = None) -> PageWindow:
-    """The latest pages whose address or title holds `text`, fetched before that of the id. Raises SearchTookTooLong."""
-    pages = Page.objects.filter(run=run).select_related("url").order_by("-fetched_at", "-url_id")
+def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = None) -> PageWindow:
+    """The latest pages that the filter lets through, fetched before that of the id. Raises SearchTookTooLong."""
+    pages = wanted.of(run).select_related("url").order_by("-fetched_at", "-url_id")
     if last := Page.objects.filter(run=run, pk=before).first() if before is not None else None:
-        pages = pages.filter(Q(fetched_at__lt=last.fetched_at) | Q(fetched_at=last.fetched_at, url_id__lt=last.url_id))
-    if status is not None:
-        pages = pages.filter(status=status)
-    if text:
-        pages = pages.filter(Q(url__url__icontains=text) | Q(title__icontains=text))
+        # The first condition is what the index can begin at.
+        pages = pages.filter(Q(fetched_at__lte=last.fetched_at) & (Q(fetched_at__lt=last.fetched_at) | Q(url_id__lt=last.pk)))
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")

@@ -14,10 +14,10 @@ CAUSES = 10
 SAMPLES = 3
 
 SAMPLE_URLS = """
-SELECT cause.state, cause.status, u.url, u.error
+SELECT cause.state, cause.status, u.id, u.url, u.error
 FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
 CROSS JOIN LATERAL (
-    SELECT url, error FROM crawling_url
+    SELECT id, url, error FROM crawling_url
     WHERE run_id = %s AND status = cause.status AND state = cause.state AND state IN ('f', 'x') LIMIT %s
 ) u
 """
@@ -46,12 +46,12 @@ class StatusRow:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why URLs failed or were excluded, and some of them with what was said of each."""
+    """Why URLs failed or were excluded, and some of them: id, address, and what was said of each."""
 
     state: str
     status: int
     urls: int
-    samples: list[tuple[str, str]] = field(default_factory=list)
+    samples: list[tuple[int, str, str]] = field(default_factory=list)
 
     @property
     def sentence(self) -> str:
@@ -83,6 +83,6 @@ def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[Cause]:
         states, statuses = zip(*causes, strict=True)
         with connection.cursor() as cursor:
             cursor.execute(SAMPLE_URLS, [list(states), list(statuses), run.pk, SAMPLES])
-            for state, status, url, error in cursor.fetchall():
-                causes[state, status].samples.append((url, error))
+            for state, status, pk, url, error in cursor.fetchall():
+                causes[state, status].samples.append((pk, url, error))
     return list(causes.values())

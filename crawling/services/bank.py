@@ -37,8 +37,8 @@ from crawling.frontier.due import seconds_until_due
 from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
+from crawling.rules.alerts import Event
 from crawling.rules.claims import start_amounts
-from crawling.rules.webhooks import Event
 from crawling.services.telling import tell
 
 logger = logging.getLogger(__name__)

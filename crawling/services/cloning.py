@@ -14,6 +14,7 @@ from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.reuse import ReuseOrder
+from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.creating import create_crawl
 from crawling.services.tagging import set_tags
 
@@ -47,6 +48,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         **crawl.budget,
         **Politeness(**crawl.politeness).model_dump(),
         **ReuseOrder(**crawl.reuse).model_dump(),
+        **ThresholdsPart(**crawl.thresholds).model_dump(),
         "claim": dict(crawl.claim),
     }
 

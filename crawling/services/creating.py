@@ -26,6 +26,7 @@ from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import BadUrl, read_address
+from crawling.rules.alerts import Event
 from crawling.rules.claims import STAGED, complete_claim
 from crawling.rules.orders import CrawlOrder, read_claim, read_order
 from crawling.rules.sections.budget import BudgetPart
@@ -33,15 +34,15 @@ from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.reuse import ReuseOrder
-from crawling.rules.webhooks import Event
+from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from crawling.services.telling import tell
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
 
 
-def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = "") -> CrawlJob:
-    """Create a crawl from an order's fields. Raises BadOrder with a sentence for every field that is wrong; then nothing is made."""
+def check_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder, dict[str, int]]:
+    """The order and its whole claim, if a crawl could be made of them now. Raises BadOrder with a sentence for every wrong field."""
     order, errors = read_order(fields)
     claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool()))
     errors |= claim_errors
@@ -53,41 +54,53 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
         errors |= seed_errors(order) | login_errors(order)
     if errors or not order:
         raise BadOrder(errors)
+    return order, claim
+
+
+def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = "") -> CrawlJob:
+    """Create a crawl from an order's fields. Raises BadOrder as `check_order` does; then nothing is made."""
+    order, claim = check_order(fields)
+    crawl = row_of(order, claim)
+    crawl.created_by, crawl.idempotency_key = by, idempotency_key
+    crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
     try:
         with transaction.atomic():
-            crawl = CrawlJob.objects.create(
-                name=order.name,
-                seeds=order.seeds,
-                scope=order.scope,
-                visit_order=order.order,
-                max_pages=order.max_pages,
-                max_depth=order.max_depth,
-                max_bytes=order.max_bytes,
-                max_seconds=order.max_seconds,
-                delay_seconds=order.delay_seconds,
-                processes=order.processes,
-                batch_size=order.batch_size,
-                archive=order.archive,
-                obey_nofollow=order.obey_nofollow,
-                requisites=order.requisites,
-                extract=order.extract,
-                fetching=column_of(order),
-                ordering=order.model_dump(include=set(OrderingPart.model_fields)),
-                filters=part_of(order, FiltersPart),
-                budget=part_of(order, BudgetPart),
-                politeness=order.model_dump(include=set(Politeness.model_fields)),
-                reuse=order.model_dump(include=set(ReuseOrder.model_fields)),
-                claim=claim,
-                created_by=by,
-                idempotency_key=idempotency_key,
-                idempotency_digest=digest_of(fields) if idempotency_key else "",
-            )
+            crawl.save()
             note(by, crawl, "created")
             return crawl
     except IntegrityError as error:
         if "crawling_crawljob_name" not in str(error):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
+
+
+def row_of(order: CrawlOrder, claim: dict[str, int]) -> CrawlJob:
+    """The row of an order, not saved."""
+    return CrawlJob(
+        name=order.name,
+        seeds=order.seeds,
+        scope=order.scope,
+        visit_order=order.order,
+        max_pages=order.max_pages,
+        max_depth=order.max_depth,
+        max_bytes=order.max_bytes,
+        max_seconds=order.max_seconds,
+        delay_seconds=order.delay_seconds,
+        processes=order.processes,
+        batch_size=order.batch_size,
+        archive=order.archive,
+        obey_nofollow=order.obey_nofollow,
+        requisites=order.requisites,
+        extract=order.extract,
+        fetching=column_of(order),
+        ordering=order.model_dump(include=set(OrderingPart.model_fields)),
+        filters=part_of(order, FiltersPart),
+        budget=part_of(order, BudgetPart),
+        politeness=order.model_dump(include=set(Politeness.model_fields)),
+        reuse=order.model_dump(include=set(ReuseOrder.model_fields)),
+        thresholds=part_of(order, ThresholdsPart),
+        claim=claim,
+    )
 
 
 def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
@@ -184,11 +197,11 @@ def login_errors(order: CrawlOrder) -> dict[str, str]:
 @transaction.atomic
 def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
     """The crawl's part of a start; the bank's follows when this is committed. `by_schedule`: `by` has only set the schedule."""
-    CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
+    spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
     latest = crawl.runs.first()
     if latest and latest.state not in ENDED_STATES:
         raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
-    number = latest.number + 1 if latest else 1
+    number = max(latest.number if latest else 0, spent) + 1
     crawl.runs.filter(is_latest=True).update(is_latest=False)
     run = Run.objects.create(crawl=crawl, number=number, reason="Asking the bank for a first shift.", judged_by=rules_key(crawl))
     RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))

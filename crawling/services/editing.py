@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from crawling.audit import note
-from crawling.errors import BadOrder, WrongState
+from crawling.errors import BadOrder, NotThere, WrongState
+from crawling.fetching import change_asking, fetching_of, unmasked
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.locking import locked_run
 from crawling.frontier.reranking import begin_reranking, rank_some
@@ -18,12 +19,15 @@ from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.orders import read_order
 from crawling.rules.ranking import Order
+from crawling.rules.revisions import in_words
 from crawling.rules.sections.budget import BudgetPart
-from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.rules.sections.filters import FiltersPart
 from crawling.rules.sections.ordering import OrderingPart
+from crawling.rules.sections.politeness import Politeness
+from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.cloning import order_of
-from crawling.services.creating import is_taken, name_is_taken
+from crawling.services.creating import is_taken, login_errors, name_is_taken
 from crawling.services.maximum import check_max, tell_bank
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
@@ -33,8 +37,12 @@ PARTS: dict[str, tuple[str, ...]] = {
     "filters": tuple(FiltersPart.model_fields),
     "budget": tuple(BudgetPart.model_fields),
     "ordering": tuple(OrderingPart.model_fields),
+    "politeness": tuple(Politeness.model_fields),
+    "thresholds": tuple(ThresholdsPart.model_fields),
 }
-EDITABLE = (*OF_THE_CRAWL, *(name for names in PARTS.values() for name in names))
+#: how it asks; what is posted goes to seeds, and these are sown already
+ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
+EDITABLE = (*OF_THE_CRAWL, *(name for names in PARTS.values() for name in names), *ASKING)
 #: without a change of these, what waits need not be judged anew
 RULING = frozenset({"scope", "max_depth", *PARTS["filters"], "host_max_pages", "host_max_bytes", "host_max_seconds"})
 #: what waits in a best-first crawl is ranked anew by these
@@ -44,10 +52,11 @@ WEIGHTS = {"links_weight", "url_weight", "importance"}
 def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None, revision: int | None = None) -> CrawlJob:
     """Change the fields named, checked like an order's. Raises BadOrder with a sentence by field, or WrongState if `revision`, on
     which the changes were based, is not the latest any more; then nothing has changed."""
+    if revision is not None:
+        _check_revision(CrawlJob.objects.get(pk=crawl.pk), revision)
     errors = {name: f"cannot be edited; these can: {', '.join(EDITABLE)}" for name in fields if name not in EDITABLE}
-    kept = {name: value for name, value in order_of(crawl).items() if name not in FetchingPart.model_fields}
-    order, mistakes = read_order({**kept, "seeds": crawl.seeds[:1], **{name: fields[name] for name in EDITABLE if name in fields}})
-    errors |= mistakes
+    order, mistakes = read_order(_edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields}))
+    errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})
     if "name" in fields and "name" not in errors and (name := str(fields["name"])).strip() != crawl.name and is_taken(name):
         errors |= name_is_taken(name)
     if errors or not order:
@@ -55,23 +64,53 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values:
         values["claim"] = check_max(crawl, order.claim)
-        tell_bank(crawl, values["claim"])
+        tell_bank(crawl, crawl.claim, values["claim"])
     try:
         edited = _edit(crawl.pk, values, by, revision)
-    except IntegrityError as error:
+    except (IntegrityError, WrongState) as error:
+        if "claim" in values:
+            tell_bank(crawl, values["claim"], CrawlJob.objects.get(pk=crawl.pk).claim)
+        if isinstance(error, WrongState):
+            raise
         raise BadOrder(name_is_taken(order.name)) from error
     for place in Reranking.objects.filter(run__crawl=edited):
         rank_some(place.run_id)  # a small frontier is ranked at once; the keeper goes on with a large one
     return edited
 
 
+def revert_edit(crawl: CrawlJob, number: int, *, by: User | None = None, revision: int | None = None) -> CrawlJob:
+    """Give what an edit has changed the values from before it, by another edit. Raises NotThere, WrongState where secrets were
+    changed, which no revision keeps, and what `edit_crawl` raises."""
+    edit = crawl.revisions.filter(number=number).first()
+    if edit is None:
+        raise NotThere(f"{crawl.name} has no revision {number} that an edit has made.")
+    if secrets := ", ".join(sorted(SECRET_FIELDS & edit.changes.keys())):
+        raise WrongState(f"Revision {number} changed {secrets}, of which no revision keeps the secrets; edit them anew.")
+    return edit_crawl(crawl, {name: before for name, (before, _) in edit.changes.items()}, by=by, revision=revision)
+
+
+def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The order with these fields changed. Secrets are unsealed only where it is they that change; seeds take long to check."""
+    order = {name: value for name, value in order_of(crawl).items() if name not in FetchingPart.model_fields}
+    if fields.keys().isdisjoint(ASKING):
+        return {**order, "seeds": crawl.seeds[:1], **fields}
+    return {**order, **fetching_of(crawl).model_dump(), **unmasked(crawl, fields)}
+
+
+def _check_revision(crawl: CrawlJob, revision: int) -> None:
+    if revision != crawl.revision:
+        raise WrongState(f"{crawl.name} was edited meanwhile: revision {crawl.revision} holds. Look at it, then edit again.")
+
+
 @transaction.atomic
 def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: int | None) -> CrawlJob:
     crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl_id)
-    if revision is not None and revision != crawl.revision:
-        raise WrongState(f"{crawl.name} was edited meanwhile: revision {crawl.revision} holds. Look at it, then edit again.")
+    if revision is not None:
+        _check_revision(crawl, revision)
     before = order_of(crawl)
-    changes = {name: (before[name], value) for name, value in values.items() if before[name] != value}
+    changes = {name: (before[name], value) for name, value in values.items() if name not in ASKING and before[name] != value}
+    asking = {name: values[name] for name in ASKING if name in values}
+    changes |= change_asking(crawl, asking) if asking else {}
     if not changes:
         return crawl
     key = rules_key(crawl)
@@ -80,7 +119,7 @@ def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: i
     for part, names in PARTS.items():
         setattr(crawl, part, {**getattr(crawl, part), **{name: values[name] for name in names if name in values}})
     crawl.revision += 1
-    crawl.save(update_fields=[*OF_THE_CRAWL, *PARTS, "revision"])
+    crawl.save(update_fields=[*OF_THE_CRAWL, *PARTS, "fetching", "revision"])
     OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes=changes, by=by)
     note(by, crawl, "edited", changes)
     latest = crawl.runs.first()
@@ -90,12 +129,6 @@ def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: i
         if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
             with locked_run(latest.pk):  # to this transaction's end: whoever queues URLs after it reads the new weights
                 begin_reranking(latest.pk)
-        told = "; ".join(f"{name} from {_word(old)} to {_word(new)}" for name, (old, new) in changes.items())
+        told = "; ".join(f"{name} from {in_words(old)} to {in_words(new)}" for name, (old, new) in changes.items())
         write(latest.pk, f"Edited by {by or 'the command line'}: {told}.")
     return crawl
-
-
-def _word(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return "no limit" if value is None else str(value)

@@ -28,13 +28,14 @@ def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
     return full
 
 
-def tell_bank(crawl: CrawlJob, claim: Mapping[str, int]) -> None:
-    """Change Max of the processes of the live run, all or none. One that holds more is left to its shift, which gives back first.
+def tell_bank(crawl: CrawlJob, old: Mapping[str, int], claim: Mapping[str, int]) -> None:
+    """Change Max of the processes of the live run, where it differs from the old one, all or none. One that holds more is left to its
+    shift, which gives back first.
 
     Raises BadOrder with the bank's own sentence.
     """
-    changed = {key: units for key, units in claim.items() if units != crawl.claim.get(key, 0)}
-    before = {key: crawl.claim.get(key, 0) for key in changed}
+    changed = {key: units for key, units in claim.items() if units != old.get(key, 0)}
+    before = {key: old.get(key, 0) for key in changed}
     done: list[int] = []
     live = RunProcess.objects.filter(run__crawl=crawl, bank_process__isnull=False).exclude(run__state__in=ENDED_STATES)
     for process in live.order_by("number").values_list("bank_process", flat=True) if changed else ():

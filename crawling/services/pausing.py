@@ -1,4 +1,4 @@
-"""A pause that no operator asked for."""
+"""A pause, or an end, that no operator asked for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from crawling.frontier.locking import locked_run
 from crawling.logbook import write
 from crawling.models import Level
 from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.rules.webhooks import Event
+from crawling.rules.alerts import Event
 from crawling.services.telling import tell
 
 
 def pause_by_itself(run_id: int, trouble: str) -> None:
     """Let a run rest that cannot go on, and say why until it is resumed. Safe to repeat."""
+    _wind_down(run_id, RunState.PAUSING, trouble)
+
+
+def stop_by_itself(run_id: int, trouble: str) -> None:
+    """End a run that is not to go on, and say why. Safe to repeat."""
+    _wind_down(run_id, RunState.STOPPING, trouble)
+
+
+def _wind_down(run_id: int, to: RunState, trouble: str) -> None:
     with locked_run(run_id) as run:
         if run.state in WORKING_STATES:
             write(run_id, trouble, level=Level.ERROR)
-            run.state, run.reason, run.trouble, run.keep_seconds = RunState.PAUSING, trouble, trouble, None
+            run.state, run.reason, run.trouble, run.keep_seconds = to, trouble, trouble, None
             run.save(update_fields=["state", "reason", "trouble", "keep_seconds"])
             tell(run, Event.TROUBLE, trouble)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from crawling.audit import note
 from crawling.errors import WrongState
@@ -16,8 +17,8 @@ from crawling.rules.statuses import explain
 from crawling.services.bank import ask_for_shifts, enroll
 
 
-def retry_failed(crawl: CrawlJob, *, by: User | None = None, status: int | None = None) -> int:
-    """Put the failed URLs of the latest run back into their queues, all or those of one status; returns how many.
+def retry_failed(crawl: CrawlJob, *, by: User | None = None, status: int | None = None, url_id: int | None = None) -> int:
+    """Put the failed URLs of the latest run back into their queues, all, those of one status, or one by its id; returns how many.
 
     A run that had ended goes on with them and whatever else it had queued; a paused one keeps them until it is resumed.
     Raises WrongState if it was never started, is stopping, has no such URL, or may not fetch more; then nothing has changed.
@@ -26,25 +27,30 @@ def retry_failed(crawl: CrawlJob, *, by: User | None = None, status: int | None 
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
-        count = _requeue(run, by, status)
+        count = _requeue(run, by, status, url_id)
     if run.state in WORKING_STATES:
         enroll(run)
         ask_for_shifts(run)
     return count
 
 
-def _requeue(run: Run, by: User | None, status: int | None) -> int:
+def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) -> int:
     if run.state == RunState.STOPPING:
         raise WrongState(f"{run.crawl.name} is stopping; try its failed URLs again once it has stopped.")
-    count = requeue_failed(run, status=status)
+    count = requeue_failed(run, status=status, url_id=url_id)
     if not count:
-        raise WrongState(f"{run.crawl.name} has no URL that failed{'' if status is None else f' with status {status}'}.")
+        which = "" if status is None else f" with status {status}"
+        raise WrongState(
+            f"{run.crawl.name} has no URL that failed{which}." if url_id is None else "That URL has not failed, or not any more."
+        )
     if sentence := limit_reached(run):
         raise WrongState(f"{sentence} Raise that limit, then try again.")
     note(by, run.crawl, "retried failed URLs", {"failed": (count, 0)})
     cause = "" if status is None else f" ({explain(status)})"
-    write(run.pk, f"{count:,} failed URLs{cause} are to be tried again, asked for by {by or 'the command line'}.")
+    told = "A failed URL is" if count == 1 else f"{count:,} failed URLs{cause} are"
+    write(run.pk, f"{told} to be tried again, asked for by {by or 'the command line'}.")
     if run.state in ENDED_STATES:
         run.state, run.reason, run.finished_at = RunState.QUEUED, "Asking the bank for a shift, to try failed URLs again.", None
-        run.save(update_fields=["state", "reason", "finished_at"])
+        run.resumed_at, run.trouble = timezone.now(), ""
+        run.save(update_fields=["state", "reason", "finished_at", "resumed_at", "trouble"])
     return count

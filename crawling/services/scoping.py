@@ -13,6 +13,7 @@ from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.filters import Filters
 from crawling.rules.orders import CrawlOrder, read_order
 from crawling.rules.scope import Scope
+from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.filters import FiltersPart
 from crawling.services.cloning import order_of
 from crawling.services.creating import part_of
@@ -46,12 +47,17 @@ def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[T
 
 def try_changes(crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[Tested], dict[str, str]]:
     """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong with them."""
-    order, mistakes = read_order({**order_of(crawl), **fields})
+    order, mistakes = read_changed(crawl, fields)
     if order is None:
         return [], mistakes
     run = crawl.runs.first()
     filters = filters_of_order(order)
     return judge_all(filters.with_seeds(seeds_of(run.pk)) if run else filters, urls, seeds=crawl.seeds), {}
+
+
+def read_changed(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:
+    """The crawl's order with these fields changed, how it asks left out, which may be secret; or None and a sentence by field."""
+    return read_order({name: value for name, value in {**order_of(crawl), **fields}.items() if name not in FetchingPart.model_fields})
 
 
 def try_order(fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[Tested], dict[str, str]]:

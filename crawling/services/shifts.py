@@ -19,7 +19,7 @@ from crawling.frontier.recording import give_back
 from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.rules.webhooks import Event
+from crawling.rules.alerts import Event
 from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
 from crawling.services.takeover import rejoin
 from crawling.services.telling import tell
@@ -119,7 +119,8 @@ def _settle(run: Run) -> None:
     if new is None:
         return
     run.state, run.reason = new
-    write(run.pk, f"{run.state.capitalize()}. {run.reason}")
+    # A trouble stands in the log already, and begins with what the run does about it.
+    write(run.pk, f"{run.state.capitalize()}." if run.reason == run.trouble else f"{run.state.capitalize()}. {run.reason}")
     if run.state in ENDED_STATES:
         run.finished_at = timezone.now()
         tell(run, Event(run.state), run.reason)
@@ -131,7 +132,7 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
     if run.state == RunState.PAUSING:
         return RunState.PAUSED, paused_sentence(run)
     if run.state == RunState.STOPPING:
-        return RunState.STOPPED, "Stopped by an operator; its pages are kept."
+        return RunState.STOPPED, run.trouble or "Stopped by an operator; its pages are kept."
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():

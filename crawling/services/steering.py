@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from allocation.services import check_keep_seconds
 from crawling.audit import note
@@ -73,8 +74,10 @@ def _move(crawl: CrawlJob, to: RunState, reason: str, by: User | None, keep_seco
         kept = {} if keep_seconds is None else {"keep_seconds": (None, keep_seconds)}
         note(by, crawl, DONE[to], {"state": (run.state, to), **kept})
         write(run.pk, f"{DONE[to].capitalize()} by {by or 'the command line'}.")
+        if to == RunState.QUEUED:
+            run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
             to, reason = RunState.RUNNING, "Fetching."  # it was about to pause, and its shift may not even have noticed
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
-        run.save(update_fields=["state", "reason", "keep_seconds", "trouble"])
+        run.save(update_fields=["state", "reason", "keep_seconds", "trouble", "resumed_at"])
     return run

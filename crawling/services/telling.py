@@ -1,23 +1,38 @@
-"""Tell webhooks what became of a run: written in the transaction of the event itself, so that none is told of what never was."""
+"""Tell listeners what happened: written in the transaction of the event itself, so that none is told of what never was."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
+from django.conf import settings
+from django.urls import reverse
 from django.utils import timezone
 
-from crawling.models import Delivery, Run, Webhook
-from crawling.rules.webhooks import Event
+from crawling.models import CrawlJob, Delivery, Listener, Run
+from crawling.rules.alerts import Event
 
 
 def tell(run: Run, event: Event, sentence: str) -> None:
-    """Leave a delivery for each webhook that wants to know. Call it in the transaction that makes it true."""
-    webhooks = list(Webhook.objects.filter(is_on=True, events__contains=[event]))
-    if not webhooks:
+    """Leave a delivery for each listener that wants to know of the run. Call it in the transaction that makes it true."""
+    crawl = run.crawl
+    page = reverse("crawling:crawl", args=[crawl.pk])
+    _leave(event, {"crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence}, page, crawl)
+
+
+def tell_of_bank(pool: int, name: str, sentence: str) -> None:
+    """Leave a delivery for each listener that wants to know when a bank is not safe."""
+    _leave(Event.UNSAFE, {"pool": pool, "name": name, "sentence": sentence}, reverse("allocation:bank", args=[pool]), None)
+
+
+def _leave(event: Event, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
+    listeners = list(Listener.objects.filter(is_on=True, events__contains=[event]))
+    if not listeners:
         return
     now = timezone.now()
-    crawl = run.crawl
-    facts = {"event": event, "crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence, "at": now.isoformat()}
+    body = json.dumps(
+        {"event": event, **facts, "at": now.isoformat(), **({"page": settings.PUBLIC_URL + page} if settings.PUBLIC_URL else {})}
+    )
     Delivery.objects.bulk_create(
-        Delivery(webhook=webhook, crawl=crawl, event=event, body=json.dumps(facts), next_try_at=now) for webhook in webhooks
+        Delivery(listener=listener, crawl=crawl, event=event, body=body, next_try_at=now) for listener in listeners
     )

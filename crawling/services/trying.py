@@ -112,7 +112,9 @@ class _Round:
         if address.origin not in self._robots:
             if not clock.wait():
                 return too_late(trial, clock)
-            self._robots[address.origin] = as_read(fetch_robots(address.origin, lambda hop, n: self._hop(hop, n, address, dial, clock)))
+            found = fetch_robots(address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock))
+            assert found is not None, "each hop has an answer"
+            self._robots[address.origin] = as_read(found)
             clock.rest()
         status, body = self._robots[address.origin]
         robots = read_robots(status, body, self._kit.token)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
@@ -13,21 +13,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from crawling.errors import CrawlError
-from crawling.idling import waiting_runs
-from crawling.listing import Wanted, found_crawls
-from crawling.models import CrawlJob, Run
+from crawling.listing import Wanted
+from crawling.models import CrawlJob
 from crawling.rules.tags import BadTags, read_tags
 from crawling.selectors import crawl_views
+from crawling.services.many import ACTIONS, STEER, chosen, do_to_all
 from crawling.services.saving import forget_view, save_view
-from crawling.services.steering import ALLOWED_FROM, VERBS, pause, possible, resume, stop
-from crawling.services.tagging import tag_crawls
+from crawling.services.steering import possible
 from crawling.views.steering import back
 
-#: more at once would keep the browser waiting for minutes
-MOST = 500
-STEER: dict[str, Callable[..., Run]] = {"pause": pause, "resume": resume, "stop": stop}
 DONE = {"pause": "paused", "resume": "resumed", "stop": "stopped"}
-ACTIONS = (*STEER, "tag", "untag")
 
 
 @require_POST
@@ -54,43 +49,18 @@ def bulk(request: HttpRequest) -> HttpResponse:
 
 
 def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:
-    """The crawls ticked, or all that are found and can be steered so. Raises CrawlError for none or too many."""
+    """The crawls ticked, or all that are found."""
     if request.POST.get("which") == "all":
-        found = found_crawls(Wanted.read(QueryDict(request.POST.get("next", "").partition("?")[2])), waiting_runs())
-        if action in STEER:
-            to = next(state for state, verb in VERBS.items() if verb == action)
-            found = found.filter(last__state__in=ALLOWED_FROM[to])
-    else:
-        ids = [int(pk) for pk in request.POST.getlist("crawl") if pk.isascii() and pk.isdigit() and len(pk) < 19]
-        found = CrawlJob.objects.filter(pk__in=ids)
-    crawls = list(found.order_by("-pk")[: MOST + 1])
-    if not crawls:
-        raise CrawlError("No crawl is chosen: tick some, or choose all that are found.")
-    if len(crawls) > MOST:
-        raise CrawlError(f"More than {MOST} crawls are found; narrow the list down first, then go on with the rest.")
-    return crawls
+        return chosen(action, wanted=Wanted.read(QueryDict(request.POST.get("next", "").partition("?")[2])))
+    return chosen(action, ids=[int(pk) for pk in request.POST.getlist("crawl") if pk.isascii() and pk.isdigit() and len(pk) < 19])
 
 
 def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User) -> str:
-    if action in STEER:
-        return _steer(action, crawls, by)
-    tags = read_tags(request.POST.get("tags", ""))
-    if not tags:
-        raise BadTags("Name the tags, with commas between them.")
-    changed = tag_crawls([crawl.pk for crawl in crawls], **{"add" if action == "tag" else "remove": tags}, by=by)
-    return f"{changed:,} of {len(crawls):,} crawls have changed their tags."
-
-
-def _steer(action: str, crawls: Sequence[CrawlJob], by: User) -> str:
-    """Each by itself, so that one that has ended meanwhile keeps none of the others from it."""
-    refused: list[str] = []
-    for crawl in crawls:
-        try:
-            STEER[action](crawl, by=by)
-        except CrawlError as error:
-            refused.append(str(error))
-    done = f"{len(crawls) - len(refused):,} crawls are {DONE[action]}."
-    return f"{done} {len(refused):,} could not be: {refused[0]}" if refused else done
+    done = do_to_all(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
+    if action not in STEER:
+        return f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
+    told = f"{done.changed:,} crawls are {DONE[action]}."
+    return f"{told} {len(done.refused):,} could not be: {done.refused[0]}" if done.refused else told
 
 
 @require_POST

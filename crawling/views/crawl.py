@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Level, Run
+from crawling.page_filter import STATUS, PageFilter
 from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_of
 from crawling.run_page.overview import empty_page, run_page
 from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
@@ -58,16 +59,21 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
 def pages(request: HttpRequest, pk: int) -> HttpResponse:
     """List the pages of a run: of `?status=`, holding `?q=` in address or title, before the page `?before=`."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    run = asked_run(request, job)
-    text, status = _text(request, "q"), asked_number(request, "status")
+    run, wanted = asked_run(request, job), asked_pages(request)
     window = PageWindow([], None)
     try:
         if run:
-            window = pages_of(run, most=PAGES, text=text, status=status, before=asked_number(request, "before"))
+            window = pages_of(run, wanted, most=PAGES, before=asked_number(request, "before"))
     except SearchTookTooLong as error:
         messages.error(request, str(error))
     statuses = run.status_counts.filter(urls__gt=0, status__gt=0).order_by("status").values_list("status", "urls") if run else []
-    here = {"crawl": job, "run": run, "window": window, "text": text, "status": status, "statuses": statuses}
+    here: dict[str, object] = {
+        "crawl": job,
+        "run": run,
+        "window": window,
+        "wanted": wanted,
+        "statuses": [(str(code), urls) for code, urls in statuses],
+    }
     here["before"] = request.GET.get("before")
     return render(request, "crawling/pages.html", here)
 
@@ -93,18 +99,19 @@ def hosts(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @permission_required("crawling.change_crawljob", raise_exception=True)
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
-    """Try the failed URLs of the latest run again: those of `status`, or all."""
+    """Try the failed URLs of the latest run again: those of `status`, that of the id `url`, or all."""
     assert isinstance(request.user, User)
     job = get_object_or_404(CrawlJob, pk=pk)
     try:
         status = int(request.POST["status"]) if request.POST.get("status") else None
-        count = retry_failed(job, by=request.user, status=status)
+        url = int(request.POST["url"]) if request.POST.get("url") else None
+        count = retry_failed(job, by=request.user, status=status, url_id=url)
     except ValueError:
         messages.error(request, "A status is a number, like 404.")
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{count:,} failed URLs are queued again.")
+        messages.success(request, "The failed URL is queued again." if count == 1 else f"{count:,} failed URLs are queued again.")
     return back(request) if request.POST.get("next") else redirect(reverse("crawling:crawl", args=[pk]))
 
 
@@ -114,6 +121,18 @@ def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
     if number is None:
         return job.runs.select_related("crawl__schedule").first()
     return get_object_or_404(job.runs.select_related("crawl__schedule"), number=number)
+
+
+def _statuses(run: Run) -> list[tuple[str, int]]:
+    """What the run's URLs were answered with, and how many."""
+    counts = run.status_counts.filter(urls__gt=0, status__gt=0).order_by("status")
+    return [(str(status), urls) for status, urls in counts.values_list("status", "urls")]
+
+
+def asked_pages(request: HttpRequest) -> PageFilter:
+    """The pages asked for by `?q=` and `?status=`; nonsense counts as not given."""
+    status = request.GET.get("status", "")
+    return PageFilter(_text(request, "q"), status if STATUS.fullmatch(status) else "")
 
 
 def _text(request: HttpRequest, name: str) -> str:

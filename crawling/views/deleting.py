@@ -1,4 +1,4 @@
-"""The page that deletes a crawl: it says what is lost and wants the name typed."""
+"""Pages that delete: they say what is lost before anything is, and a crawl wants its name typed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from crawling.errors import WrongState
-from crawling.models import CrawlJob
+from crawling.models import CrawlJob, Run
+from crawling.retaining import loss_of
 from crawling.selectors import crawl_view
 from crawling.services.deleting import delete_crawl
+from crawling.services.removing import remove_run, why_not
 from crawling.services.steering import possible
 
 
@@ -36,5 +38,25 @@ def delete(request: HttpRequest, crawl: int) -> HttpResponse:
                 messages.success(request, f"{job.name} is deleted.")
                 return redirect("crawling:crawls")
     view = crawl_view(job)
-    facts = {"crawl": view, "runs": job.runs.count(), "is_over": "start" in possible(view.state), "typed": typed, "error": error}
+    loss = loss_of(list(job.runs.values_list("pk", flat=True)))
+    facts = {"crawl": view, "loss": loss, "is_over": "start" in possible(view.state), "typed": typed, "error": error}
     return render(request, "crawling/delete.html", facts)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.delete_crawljob", raise_exception=True)
+def delete_run(request: HttpRequest, pk: int, number: int) -> HttpResponse:
+    """Say what goes with one run, or why it has to stay; then delete it."""
+    assert isinstance(request.user, User)
+    run = get_object_or_404(Run.objects.select_related("crawl"), crawl=pk, number=number)
+    if request.method == "POST":
+        try:
+            remove_run(run, by=request.user)
+        except WrongState as trouble:
+            messages.error(request, str(trouble))
+        else:
+            messages.success(request, f"Run {number} of {run.crawl.name} is deleted.")
+        return redirect("crawling:runs", pk)
+    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
+    return render(request, "crawling/delete_run.html", facts)

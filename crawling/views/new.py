@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from uuid import uuid4
 
@@ -10,22 +12,45 @@ from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from crawling.access import identity, set_identity
-from crawling.errors import BadOrder, CrawlError
-from crawling.forms import CLAIM, CrawlForm, as_answers
-from crawling.models import CrawlJob
+from crawling.edit_form import EditForm
+from crawling.errors import BadOrder, CrawlError, NoPool
+from crawling.form_sections import sections_of
+from crawling.forms import CrawlForm, as_answers
+from crawling.models import CrawlJob, OrderTemplate
+from crawling.rules.estimates import estimate
 from crawling.services.bank import default_pool
-from crawling.services.creating import capacity_of, create_crawl, start_run
+from crawling.services.creating import capacity_of, check_order, create_crawl, start_run
+from crawling.services.tagging import set_tags
+from crawling.services.templates import as_crawl
 from crawling.services.trying import MOST_TRIED, try_seeds
+
+#: that are offered
+TEMPLATES = 50
+
+
+def needs_pool(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """A form asks for shares of a pool: where there is none yet, the list of crawls says so and what to do."""
+
+    @wraps(view)
+    def told(request: HttpRequest) -> HttpResponse:
+        try:
+            return view(request)
+        except NoPool as error:
+            messages.error(request, str(error))
+            return redirect("crawling:crawls")
+
+    return told
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @permission_required("crawling.add_crawljob", raise_exception=True)
+@needs_pool
 def new(request: HttpRequest) -> HttpResponse:
     """Ask for a crawl's order, with the mistakes beside the fields; make it, and start it if asked to."""
     assert isinstance(request.user, User)
@@ -48,6 +73,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 @permission_required("crawling.add_crawljob", raise_exception=True)
+@needs_pool
 def test_fetch(request: HttpRequest) -> HttpResponse:
     """Try the first seeds of the form and show what came back: in the page, or, without scripts, on a page with the form."""
     form = form_of(request)
@@ -65,6 +91,29 @@ def test_fetch(request: HttpRequest) -> HttpResponse:
     return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
 
 
+@require_POST
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+@needs_pool
+def check(request: HttpRequest) -> JsonResponse:
+    """What is wrong with the form as it stands, what is set in its sections, and what the crawl will ask of hosts."""
+    form = form_of(request)
+    foreseen: list[str] = []
+    try:
+        order, _ = check_order(form.as_order())
+        foreseen = estimate(order)
+    except BadOrder as error:
+        form.blame(error.errors)
+    return checked(form, foreseen)
+
+
+def checked(form: CrawlForm | EditForm, foreseen: list[str]) -> JsonResponse:
+    """What order.js shows."""
+    told = {key: folded.told for key, folded in sections_of(form).items()}
+    errors = {name: str(sentences[0]) for name, sentences in form.errors.items()}
+    return JsonResponse({"errors": errors, "told": told, "estimate": foreseen})
+
+
 def form_of(request: HttpRequest) -> CrawlForm:
     """The form as it was filled in, read as far as it can be."""
     form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
@@ -76,17 +125,34 @@ def form_of(request: HttpRequest) -> CrawlForm:
 def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
     who = identity()
     key = request.POST.get("key") or uuid4().hex
-    claims = [form[name] for name in form.fields if name.startswith(CLAIM)]
-    facts |= {"form": form, "who": who, "asks_who": not who.contact_url, "key": key, "claims": claims}
+    facts |= {
+        "form": form,
+        "who": who,
+        "asks_who": not who.contact_url,
+        "key": key,
+        "sections": sections_of(form),
+        "templates": OrderTemplate.objects.all()[:TEMPLATES],
+    }
     return render(request, "crawling/new.html", facts)
 
 
 def _to_begin_with(request: HttpRequest) -> dict[str, Any]:
-    clone = request.GET.get("clone", "")
-    if not clone:
-        return {"product_token": identity().product_token}
-    original = get_object_or_404(CrawlJob, pk=int(clone) if clone.isascii() and clone.isdigit() and len(clone) < 19 else 0)
-    return {"product_token": identity().product_token, **as_answers(original, capacity_of(default_pool()))}
+    """What the form is filled in with: as another crawl was, as a template says, or as usual."""
+    answers = {"product_token": identity().product_token}
+    if clone := request.GET.get("clone", ""):
+        return {**answers, **as_answers(get_object_or_404(CrawlJob, pk=_number(clone)), capacity_of(default_pool()))}
+    if template := request.GET.get("template", ""):
+        try:
+            like = as_crawl(get_object_or_404(OrderTemplate, pk=_number(template)))
+        except BadOrder as error:
+            messages.error(request, f"This template says what no order says any more, so that it cannot be used: {error}.")
+        else:
+            return {**answers, **as_answers(like, capacity_of(default_pool()))}
+    return answers
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def _made_before(by: User, key: str) -> CrawlJob | None:
@@ -104,7 +170,7 @@ def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
             crawl = create_crawl(form.as_order(), by=by, idempotency_key=key)
             if mistakes or form.errors:
                 raise BadOrder(mistakes)
-            return crawl
+            return set_tags(crawl, form.cleaned_data["tags"], by=by)
     except BadOrder as error:
         form.blame({**error.errors, **mistakes})
         return None

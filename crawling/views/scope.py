@@ -15,12 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from crawling.edit_form import EditForm, edit_answers
 from crawling.errors import BadOrder, CrawlError
 from crawling.form_fields import lines
+from crawling.form_sections import sections_of
 from crawling.models import CrawlJob
+from crawling.rules.estimates import estimate
 from crawling.rules.filters import Rule
-from crawling.services.editing import edit_crawl
+from crawling.services.editing import edit_crawl, revert_edit
 from crawling.services.robots import end_exception, except_host
-from crawling.services.scoping import MOST_TESTED, Tested, try_changes, try_order
-from crawling.views.new import form_of
+from crawling.services.scoping import MOST_TESTED, Tested, read_changed, try_changes, try_order
+from crawling.views.new import checked, form_of
 
 REVISIONS = 20
 
@@ -57,6 +59,39 @@ def _save(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse
     return _page(request, crawl, form)
 
 
+@require_POST
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def check(request: HttpRequest, pk: int) -> HttpResponse:
+    """What is wrong with the rules as the form has them, and what the crawl would ask of hosts."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    form = EditForm(request.POST)
+    form.is_valid()
+    order, mistakes = read_changed(crawl, form.as_changes())
+    form.blame(mistakes)
+    return checked(form, estimate(order) if order else [])
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def revert(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take an edit back: what it has changed has its old values again."""
+    assert isinstance(request.user, User)
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    number = request.POST.get("number", "")
+    try:
+        reverted = revert_edit(crawl, int(number) if number.isdecimal() and len(number) < 10 else 0, by=request.user)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        is_new = reverted.revision != crawl.revision
+        messages.success(
+            request, f"Edit {number} is taken back by revision {reverted.revision}." if is_new else "All is as it was before that edit."
+        )
+    return redirect("crawling:scope", crawl.pk)
+
+
 def _test(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
     tested, mistakes = try_changes(crawl, form.as_changes(), lines(form.cleaned_data.get("urls", ""))[:MOST_TESTED])
     if getattr(request, "htmx", False):
@@ -71,6 +106,7 @@ def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -
     here = {
         "crawl": crawl,
         "form": form,
+        "sections": sections_of(form),
         "rules": [(rule, kept_out.get(rule.value)) for rule in Rule],
         "revisions": crawl.revisions.select_related("by")[:REVISIONS],
         "exceptions": crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now()),

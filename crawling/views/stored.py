@@ -1,24 +1,20 @@
-"""What the archive has: a page as it was, without anything that could act in the reader's browser; its record; a run's files."""
+"""What the archive has: a page as it was, without anything that could act in the reader's browser; a list of its files."""
 
 from __future__ import annotations
 
 import re
-from typing import TypeVar
-from urllib.parse import quote
 
 from django.contrib.auth.decorators import login_required, permission_required
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from crawling.archive.reading import decoded, original_of, packed_pieces, packed_record, record_of
+from crawling.archive.reading import decoded, original_of, record_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.textdiff import coding_of
 
-A = TypeVar("A", bound=HttpResponseBase)
 #: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a stranger here
 SAFE = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
 HTML = ("text/html", "application/xhtml+xml")
@@ -62,38 +58,12 @@ def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
 
 @require_GET
 @login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def record(request: HttpRequest, pk: int, url: int) -> HttpResponse:
-    """Download a page's record: a WARC file of one record."""
-    found = _page(pk, url)
-    try:
-        return _download(HttpResponse(packed_record(found)), f"record-{found.pk}.warc.gz")
-    except ArchiveTrouble as trouble:
-        raise Http404(str(trouble)) from trouble
-
-
-@require_GET
-@login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def files(request: HttpRequest, pk: int) -> HttpResponse:
     """List the files of a crawl's archive, the latest run's first."""
     crawl = get_object_or_404(CrawlJob, pk=pk)
     rows = ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0).select_related("run").order_by("-run", "pk")
     return render(request, "crawling/archive.html", {"crawl": crawl, "files": rows})
-
-
-@require_GET
-@login_required
-@permission_required("crawling.change_crawljob", raise_exception=True)
-def file(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
-    """Download a file as far as it is committed, even while it is written."""
-    row = get_object_or_404(ArchiveFile, pk=number, run__crawl=pk)
-    try:
-        answer = _download(StreamingHttpResponse(packed_pieces(row)), row.name)
-    except ArchiveTrouble as trouble:
-        raise Http404(str(trouble)) from trouble
-    answer["Content-Length"] = str(row.committed_length)
-    return answer
 
 
 def _page(crawl: int, url: int) -> Page:
@@ -108,9 +78,3 @@ def _shown_as(found: Page) -> str:
     if found.content_type.startswith("text/"):
         return f"text/plain{charset or '; charset=utf-8'}"
     return found.content_type if found.content_type in IMAGES else ""
-
-
-def _download(answer: A, name: str) -> A:
-    answer["Content-Type"] = "application/warc"
-    answer["Content-Disposition"] = f'attachment; filename="{quote(name)}"'
-    return answer

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import datetime, timedelta
 
 import django_rq
-from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
 from redis.exceptions import RedisError
 
 from allocation.checks import missing_units
+from crawling.disk import disk_now, forecast_of
 from crawling.keeper.leader import is_somebody_leading
 from crawling.keeper.messages import QUEUE, live_workers
+from crawling.rules.forecast import Forecast
 
 OK = "ok"
 #: the disk counts as nearly full below this share of it
 LITTLE_SPACE = 0.05
+#: and when it will be full so soon
+SOON = timedelta(days=3)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the product as the overview shows it."""
+    """A part of the product as the overview shows it; `detail` is for who looks closer."""
 
     name: str
     is_fine: bool
     sentence: str
+    detail: str = ""
 
 
 def parts() -> list[Part]:
@@ -51,11 +55,29 @@ def _parts() -> Iterator[Part]:
 
 
 def disk() -> Part:
-    """The disk of the archive on this machine."""
-    place = next(path for path in (Path(settings.ARCHIVE_DIR), *Path(settings.ARCHIVE_DIR).parents) if path.exists())
-    usage = shutil.disk_usage(place)
-    free = usage.free / usage.total
-    return Part("Disk", free > LITTLE_SPACE, f"{filesizeformat(usage.free)} free of {filesizeformat(usage.total)}")
+    """The disk of the archive on this machine: how much is free, and when that will be used up."""
+    now = disk_now()
+    told, since = forecast_of(now)
+    is_late = bool(told and told.full_at and told.full_at - timezone.now() < SOON)
+    room = f"{filesizeformat(now.free)} free of {filesizeformat(now.total)}"
+    if told and told.full_at:
+        room = f"{room}, full about {told.full_at:%Y-%m-%d}"
+    return Part("Disk", now.free > LITTLE_SPACE * now.total and not is_late, room, _growth(told, since))
+
+
+def _growth(told: Forecast | None, since: datetime | None) -> str:
+    """How it fills up, or why that can't be told yet."""
+    if since is None:
+        return "The keeper has not measured it yet, so nobody knows when it will be full."
+    if told is None:
+        return f"Measured since {since:%Y-%m-%d %H:%M} UTC; it takes a day to say when it will be full."
+    days = f"{told.span.days} day{'' if told.span.days == 1 else 's'}"
+    parts = f"archive {_signed(told.archive_a_day)}, database {_signed(told.database_a_day)}, all that is on it {_signed(told.used_a_day)}"
+    return f"A day, over the last {days}: {parts}.{'' if told.full_at else ' At this rate it does not fill up.'}"
+
+
+def _signed(size: float) -> str:
+    return f"{'-' if size < 0 else '+'}{filesizeformat(abs(int(size)))}"
 
 
 def postgresql() -> str:

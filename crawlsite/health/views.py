@@ -1,13 +1,17 @@
-"""`/healthz`: this process answers. `/readyz`: everything it needs answers, too."""
+"""`/healthz`: this process answers. `/readyz`: everything it needs answers, too. `/health/`: all of it in numbers, for people."""
 
 from __future__ import annotations
 
+from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_GET, require_safe
 
 from crawlsite.health import probes
 from crawlsite.health.probes import OK
+from crawlsite.health.report import report
 
 
 @require_safe
@@ -28,3 +32,14 @@ def readyz(request: HttpRequest) -> HttpResponse:
         "keeper": probes.keeper() if needed["postgresql"] == OK else "unknown",
     }
     return JsonResponse(told, status=200 if all(state == OK for state in needed.values()) else 503)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def health(request: HttpRequest) -> HttpResponse:
+    """Servers, queues, workers, disk, clock and versions."""
+    is_fragment = bool(getattr(request, "htmx", False))
+    answer = render(request, "health/_health.html" if is_fragment else "health/health.html", {"report": report()})
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer

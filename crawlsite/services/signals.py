@@ -36,4 +36,4 @@ class StopSignals:
     def pause(self, seconds: float) -> None:
         if self.received:
             raise StopRequested
-        time.sleep(seconds)
+        time.sleep(seconds)  # the caller's pause between two looks; it ends the wait once a signal has come

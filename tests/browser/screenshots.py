@@ -72,9 +72,12 @@ def grow_older(crawl: CrawlJob, *, minutes: int) -> None:
 def test_take_the_pictures(browse, crawls, scheme):
     PICTURES.mkdir(exist_ok=True)
     addresses = {
+        "overview": "/",
         "crawls": "/crawls/",
         "new-crawl": "/crawls/new/",
         "crawl": f"/crawls/{crawls['Library catalogue'].pk}/",
+        "frontier": f"/crawls/{crawls['Library catalogue'].pk}/frontier/",
+        "health": "/health/",
         "bank": f"/bank/{Pool.objects.get().pk}/",
     }
     for width, tallest in WIDTHS.items():

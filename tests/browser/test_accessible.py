@@ -60,13 +60,18 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
         f"/crawls/{crawls['holder'].pk}/delete/",
     ]
     addresses += [f"/crawls/{crawl.pk}/" for crawl in crawls.values()]
-    addresses += [f"/crawls/{crawls['holder'].pk}/{part}/" for part in ("charts", "compare")]
+    addresses += [
+        f"/crawls/{crawls['holder'].pk}/{part}/"
+        for part in ("charts", "compare", "runs", "runs/1/delete", "pages", "checkpoints", "frontier")
+    ]
+    addresses += [f"/crawls/{crawls['draft'].pk}/runs/", "/crawls/page-cache/", "/health/"]
     page = open_as("operator")
 
     found = [fault for address in addresses for fault in faults(page, address)]
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("open_as", ONE_SCREEN, indirect=True)
 def test_the_trials_before_and_after_there_is_one(open_as, user_of):
     page = open_as("operator")
     found = faults(page, "/trials/")

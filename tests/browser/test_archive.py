@@ -49,6 +49,10 @@ def test_a_stored_page_is_seen_and_does_nothing(stored, operator, watch):
     assert "Content Security Policy" in said
 
 
+#: axe-core would look into the frame as well, which lets nothing in; Chromium says so in one way or the other
+AXE_IN_THE_FRAME = ("console: Blocked script execution", "console: Failed to execute 'postMessage'")
+
+
 @pytest.mark.parametrize("stored", [PLAIN], indirect=True)
 def test_its_pages_are_accessible(stored, open_as, watch):  # noqa: F811
     _, address = stored
@@ -56,5 +60,5 @@ def test_its_pages_are_accessible(stored, open_as, watch):  # noqa: F811
 
     found = [fault for one in (address, f"{crawl}/archive/", f"{crawl}/pages/") for fault in faults(open_as("operator"), one)]
     assert not found, "\n".join(found)
-    assert all("Blocked script execution" in complaint for complaint in watch.complaints)  # axe-core's own, in the frame
+    assert all(complaint.startswith(AXE_IN_THE_FRAME) for complaint in watch.complaints)
     watch.complaints.clear()

@@ -56,7 +56,7 @@ class Frontier:
     def claim(self, most=100, shift=None):
         """Claim up to so many from each of the run's queues; returns them in their order."""
         claimed = claim_urls(shift or self.shift, dict.fromkeys(self.queues(), most))
-        return sorted((url for urls in claimed.values() for url in urls), key=lambda url: (url.rank, url.id))
+        return sorted((url for urls in claimed.values() for url in urls), key=lambda url: (url.lane, url.rank, url.id))
 
     def record(self, *outcomes, shift=None):
         return record(shift or self.shift, outcomes, numbers=self.numbers)

@@ -20,6 +20,9 @@ from dnscache.ahead.beat import living
 from dnscache.resolver import Resolver, forget
 from tests.stack import running_stack
 
+#: of the test's pool of 64 look-ups in flight
+HALF = 32
+
 
 @contextmanager
 def resolving_ahead(machine="m"):
@@ -49,7 +52,7 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
     crawl = create_crawl(order("http://to.test/"))
     start_run(crawl)
     with resolving_ahead():
-        until(lambda: living().exists() and held() == 16)
+        until(lambda: living().exists() and held() == HALF)
         deliver()  # the keeper makes no shift of the grant
         stop(crawl)
         until(lambda: not living().exists() and not Process.objects.filter(run_ref__startswith="names/", state="active").exists())
@@ -60,13 +63,13 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
 def test_what_a_killed_one_held_goes_back_when_the_next_begins(pool):
     dead, fresh = Slots("m"), Slots("m")
     dead.look(wanted=True)
-    assert dead.held == held() == 16
+    assert dead.held == held() == HALF
 
     fresh.settle()
 
     assert held() == 0
     fresh.look(wanted=True)
-    assert fresh.held == held() == 16
+    assert fresh.held == held() == HALF
 
 
 @pytest.mark.drill
@@ -74,12 +77,12 @@ def test_killed_outright_the_next_one_takes_over_its_slots(order, dns_server, id
     start_run(create_crawl(order("http://to.test/")))
     with running_stack(tmp_path, DNS_SERVERS="{}:{}".format(*dns_server.address)) as stack:
         first = stack.start(["resolve_ahead"])
-        until(lambda: living().exists() and held() == 16, seconds=60)
+        until(lambda: living().exists() and held() == HALF, seconds=60)
         dead = Process.objects.get(run_ref__startswith="names/").pk
         first.kill()
         first.wait()
         stack.start(["resolve_ahead"])
-        until(lambda: held() == 16 and Process.objects.get(pk=dead).state == ProcessState.FINISHED, seconds=30)
+        until(lambda: held() == HALF and Process.objects.get(pk=dead).state == ProcessState.FINISHED, seconds=30)
 
     assert held() == 0
 
@@ -100,7 +103,7 @@ def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):
     slots = Slots("m")
     slots.look(wanted=True)
     slots.look(wanted=True)
-    assert slots.held == 16  # nobody waits
+    assert slots.held == HALF  # nobody waits
     greedy = register_process(pool=pool.pk, label="all of them", run_ref="x", maximum={"dns_slots": 64})
     assert not request_resources(process=greedy.pk, amounts={"dns_slots": 64}, request_id=uuid4()).granted
 

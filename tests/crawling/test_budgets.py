@@ -74,7 +74,13 @@ def test_a_crawl_keeps_to_its_own_rate_within_what_the_bank_grants(make_site, cr
 
 
 def test_what_an_order_says_of_politeness_is_kept_cloned_and_checked(order, client, admin_user):
-    fields = {"delay_factor": 2.5, "host_requests_a_minute": 30, "host_requests_a_day": None, "max_kib_a_second": 512}
+    fields = {
+        "delay_factor": 2.5,
+        "address_delay_seconds": 0.5,
+        "host_requests_a_minute": 30,
+        "host_requests_a_day": None,
+        "max_kib_a_second": 512,
+    }
     crawl = create_crawl(order("http://127.0.0.1:8900/", **fields))
     assert clone_crawl(crawl).politeness == crawl.politeness == fields
 

@@ -8,8 +8,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.charts import POINTS, chart_of_run
-from crawling.models import RunCount
+from crawling.charts import POINTS, chart_of_all, chart_of_run
+from crawling.models import MinuteTotal, RunCount
+from crawling.services.totalling import total_minutes
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 
@@ -36,3 +37,22 @@ def test_a_long_run_has_few_points_which_sum_to_everything():
     lines = b"".join(viewer.get(page.select_one("figure.chart a")["href"])).decode().splitlines()
     assert lines[0] == "from,minutes,fetched,failed,discovered,bytes"
     assert len(lines) == len(chart.points) + 1
+
+
+@pytest.mark.django_db
+def test_the_chart_of_all_is_the_same_before_and_after_minutes_are_summed_up():
+    run, now = Frontier().run, timezone.now().replace(second=0, microsecond=0)
+    minutes = [now - timedelta(minutes=n) for n in range(60)]
+    RunCount.objects.bulk_create(
+        RunCount(run=run, process_number=p, minute=minute, fetched=3, failed=1, bytes=10) for minute in minutes for p in (0, 1)
+    )
+    before = [point for point in chart_of_all(24).points if point.fetched]
+
+    total_minutes()
+    RunCount.objects.filter(minute=minutes[5]).update(fetched=100)
+    total_minutes()
+
+    after = chart_of_all(24)
+    assert MinuteTotal.objects.count() == 57
+    assert sum(point.fetched for point in before) == 360
+    assert (after.fetched, after.bytes) == (360 + 194, 1200)

@@ -18,6 +18,7 @@ from crawling.checkpoints.directory import digest_of
 from crawling.checkpoints.restoring import import_checkpoint
 from crawling.checkpoints.taking import take_checkpoint
 from crawling.errors import CheckpointTrouble
+from crawling.fetching import fetching_of
 from crawling.frontier.parts import OWN, SHARED
 from crawling.models import CrawlJob, Page, Run, Url
 from crawling.selectors import counts_of
@@ -118,6 +119,25 @@ def taken(order, make_site, work_off, tmp_path):
     run = work_off(start_run(create_crawl(order(f"{site.url}/"))))
     take_checkpoint(run, tmp_path / "taken", with_archive=True)
     return tmp_path / "taken"
+
+
+def test_a_crawls_secrets_are_given_anew(order, tmp_path):
+    secrets = {"headers": {"X-Key": "k1"}, "proxy": "socks5://me:p1@127.0.0.1:9"}
+    crawl = create_crawl(order("http://127.0.0.1:8900/", **{**secrets, "headers": {"X-Key": "k1", "Accept-Language": "de"}}))
+    take_checkpoint(start_run(crawl), tmp_path / "taken", with_archive=True)
+    file = tmp_path / "secrets.json"
+
+    with pytest.raises(CommandError, match=r"Give these with --secrets FILE, as JSON: headers: X-Key; proxy: proxy\."):
+        call_command("checkpoint", "import", str(tmp_path / "taken"))
+    file.write_text(json.dumps({"headers": {"X-Key": "k1"}}))
+    with pytest.raises(CommandError, match=r"as JSON: proxy: proxy\."):
+        call_command("checkpoint", "import", str(tmp_path / "taken"), "--secrets", str(file))
+    assert CrawlJob.objects.count() == 1
+
+    file.write_text(json.dumps(secrets))
+    call_command("checkpoint", "import", str(tmp_path / "taken"), "--secrets", str(file))
+    copy = CrawlJob.objects.exclude(pk=crawl.pk).get()
+    assert fetching_of(copy) == fetching_of(crawl)
 
 
 def spoil(path: Path) -> None:

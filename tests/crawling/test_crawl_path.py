@@ -8,10 +8,13 @@ import pytest
 
 from allocation.models import Process
 from crawling.models import Host, Page, RobotsFile, Url
+from crawling.processors.visit import Visit
 from crawling.rules.politeness import BACKOFFS
 from crawling.rules.statuses import MOST_REDIRECTS, FetchStatus
 from crawling.selectors import crawl_view
 from crawling.services.creating import create_crawl, start_run
+from dnscache.answers import Status
+from dnscache.resolution import Resolution, Source
 
 
 def links(*targets: str) -> str:
@@ -239,3 +242,20 @@ def test_a_link_begins_a_new_chain(make_site, crawl_to_the_end):
 
     assert "/115" in site.paths
     assert not run.urls.exclude(state="s").exists()
+
+
+def test_of_a_host_with_several_addresses_one_that_answers_is_enough(make_site, crawl_to_the_end, dns_server, identified):
+    site = make_site({"/": links("/a"), "/a": "here"})
+    dns_server.hosts["two.test"] = ["127.0.0.8", "127.0.0.9", "127.0.0.1"]
+    home = site.url.replace("127.0.0.1", "two.test")
+
+    crawl_to_the_end(f"{home}/")
+
+    assert site.paths == ["/", "/a"]
+    assert set(Url.objects.values_list("state", "attempts")) == {("s", 1)}
+
+
+def test_each_address_that_does_not_answer_is_left_once():
+    visit = Visit(None, Resolution("two.test", Status.OK, ("192.0.2.1", "::ffff:192.0.2.2"), 60, 0, Source.LOOKUP, 0), 0, 0, 0)
+
+    assert [visit.demote(address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")] == [True, False, False]

@@ -104,7 +104,7 @@ def test_the_form_orders_how_pages_are_read_and_says_what_is_wrong(order):
     assert copy.select_one("#id_requisites").has_attr("checked")
     assert not copy.select_one("#id_obey_nofollow").has_attr("checked")
     assert "picture = img::attr(src)" in copy.select_one("#id_extract").text
-    assert copy.select_one("#id_extract").find_parent("details").has_attr("open")
+    assert "2 lines" in copy.select_one("#id_extract").find_parent("details").find("summary").get_text()
 
 
 def test_the_command_orders_how_pages_are_read(order, settings, monkeypatch):

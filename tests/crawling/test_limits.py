@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from crawling.models import LogLine
+from crawling.rules.statuses import FetchStatus
 from crawling.selectors import crawl_view
 
 
@@ -27,7 +30,44 @@ def test_a_run_ends_after_so_many_seconds(make_site, crawl_to_the_end, monkeypat
     run = crawl_to_the_end(f"{site.url}/", max_seconds=1, delay_seconds=0.05)
 
     assert run.reason == "The limit of 1 seconds is reached; the frontier holds more."
-    assert 1 < len(site.paths) < 100
+    assert 1 <= len(site.paths) < 100
+
+
+def chain(count: int) -> dict[str, str]:
+    """Each page leads to the next alone, and has a thousand bytes."""
+    return {f"/{n}" if n else "/": f'<a href="/{n + 1}">x</a>'.ljust(1000) for n in range(count)}
+
+
+def test_at_a_soft_limit_of_bytes_nothing_new_is_let_in(make_site, crawl_to_the_end):
+    site = make_site(chain(9))
+
+    run = crawl_to_the_end(f"{site.url}/", soft_bytes=3000, batch_size=1)
+
+    assert len(site.paths) == 4  # what the third leads to is let in before its bytes are counted
+    assert run.reason.startswith("The soft limit of 2.9\xa0kb is reached")
+
+
+def test_at_a_soft_limit_of_seconds_nothing_new_is_let_in(make_site, crawl_to_the_end):
+    site = make_site(chain(500))
+
+    run = crawl_to_the_end(f"{site.url}/", soft_seconds=1, batch_size=1, delay_seconds=0.05)
+
+    assert 1 <= len(site.paths) < 40
+    assert run.reason.startswith("The soft limit of 1 seconds is reached")
+
+
+@pytest.mark.parametrize(("level", "status"), [("host_max", FetchStatus.HOST_BUDGET), ("host_soft", None)])
+@pytest.mark.parametrize(("measure", "most", "fields"), [("bytes", 3000, {}), ("seconds", 1, {"delay_seconds": 0.1})])
+def test_a_hosts_limits_on_bytes_and_time_end_that_host_alone(make_site, crawl_to_the_end, level, status, measure, most, fields):
+    site, small = make_site(chain(60)), make_site({"/": "x"})
+
+    run = crawl_to_the_end(f"{site.url}/", f"{small.url}/", **{f"{level}_{measure}": most}, batch_size=1, **fields)
+
+    left_out = run.urls.exclude(status=200).values_list("status", flat=True)
+    assert 3 <= len(site.paths) < 40
+    assert small.paths == ["/"]
+    assert list(left_out) == ([status] if status else [])
+    assert ("1 host whose limit was reached" if status else "a soft limit on each host kept others out") in run.reason
 
 
 def test_the_log_tells_who_started_a_run_and_how_it_ended(make_site, crawl_to_the_end):

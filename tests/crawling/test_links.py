@@ -1,5 +1,6 @@
 """What an HTML document says: links, title, character set (SEEDS B5, W9)."""
 
+from contextlib import suppress
 from html import escape
 
 import pytest
@@ -11,6 +12,7 @@ from crawling.documents.base import Reading, Source
 from crawling.documents.html import PAGE_RELATIONS
 from crawling.documents.html import read as read_html
 from crawling.rules.addresses import BadUrl, read_address
+from crawling.rules.links import Links
 
 URL = "http://a.test/d/e?f"
 
@@ -219,3 +221,33 @@ def joined(text, base):
         return read_address(text, base).url
     except BadUrl:
         return None
+
+
+@given(
+    st.from_regex(r"\A[/.~_a-z0-9-]{0,12}\Z"),
+    st.sampled_from(
+        [
+            URL,
+            "https://a.test:8443/",
+            "http://[::1]/x/y?z/w",
+            "http://a.test./d/",
+            "http://a.test/%2e%2e/e",
+            "file:///a/b",
+            "ftp://a.test/b",
+        ]
+    ),
+)
+@example("a/../b", URL)
+@example("a/./b", URL)
+@example("//b.test/x", URL)
+@example("...", URL)
+@example("//", URL)
+def test_a_link_is_joined_as_the_standard_says_whichever_way_is_taken(text, base):
+    joined = Links(base)
+    joined.add(text)
+
+    with suppress(BadUrl):
+        expected = read_address(text, base) if text else None
+        assert joined.found == ([expected] if expected and expected.url != base else [])
+        return
+    assert joined.found == []

@@ -45,6 +45,13 @@ def complaint(response, field):
     return found.get_text()
 
 
+def test_before_there_is_a_pool_the_list_says_what_to_do(db):
+    answer = browser("operator").get(reverse(NEW), follow=True)
+
+    assert answer.redirect_chain == [(reverse("crawling:crawls"), 302)]
+    assert "There is no pool of resources yet; run" in soup(answer).main.get_text()
+
+
 def test_a_crawl_is_made_of_what_was_answered(send):
     answer = send(
         seeds="http://127.0.0.1:8900/\n# a remark\n\n  http://127.0.0.1:8901/b  ",

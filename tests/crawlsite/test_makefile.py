@@ -61,13 +61,16 @@ def test_too_old_python_is_told_what_to_name(project):
     assert "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 run" in old.stderr
 
 
+SHELL = "chromium-headless-shell"
+
+
 @pytest.fixture
 def programs(tmp_path) -> Path:
     """The only directory of PATH: no browser, a user who is not root, and a package manager that brings the browser."""
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "sh").symlink_to("/bin/sh")
-    scripts = {"id": "echo 1000", "apt-get": f': > "{programs}/chromium"; /bin/chmod +x "{programs}/chromium"'}
+    scripts = {"id": "echo 1000", "apt-get": f': > "{programs}/{SHELL}"; /bin/chmod +x "{programs}/{SHELL}"'}
     for name, script in scripts.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (programs / name).chmod(0o755)
@@ -81,6 +84,14 @@ def test_a_missing_browser_is_told_loudly_in_one_line(project, programs):
     assert len(told.stderr.splitlines()) == 1
     assert "NO BROWSER" in told.stderr
     assert "SKIPPED" in told.stderr
+
+
+def test_a_chromium_that_is_there_will_do(project, programs):
+    (programs / "chromium").symlink_to("/bin/sh")
+
+    found = make(project, "browser", PATH=str(programs), CI="true")
+
+    assert (found.returncode, found.stderr) == (0, "")
 
 
 def test_a_missing_browser_fails_where_nobody_reads_the_line(project, programs):

@@ -12,7 +12,7 @@ from crawling.checkpoints.directory import read_manifest
 from crawling.checkpoints.restoring import import_checkpoint
 from crawling.checkpoints.taking import take_checkpoint
 from crawling.cursors import run_of
-from crawling.management.doors import plain_errors
+from crawling.management.doors import plain_errors, read_json_object
 from crawling.models.jobs import ENDED_STATES
 from crawling.selectors import find_crawl
 
@@ -32,6 +32,7 @@ class Command(BaseCommand):
         load = verbs.add_parser("import", help="make a new crawl and run from a directory, any number of times")
         load.add_argument("directory", type=Path)
         load.add_argument("--name", help="default: that of the crawl, with a number if it is taken")
+        load.add_argument("--secrets", type=Path, help="a JSON file with what the checkpoint does not hold: headers, credentials and so on")
         load.add_argument("--resume", action="store_true", help="let it go on at once; otherwise it is paused")
 
     def handle(self, *, verb: str, **options: Any) -> None:
@@ -54,6 +55,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Whole: {manifest.order['name']}, run {manifest.run['number']}, {rows:,} URLs, taken {manifest.taken_at}.")
 
     def _import(self, options: dict[str, Any]) -> None:
-        run = import_checkpoint(options["directory"], name=options["name"], resume=options["resume"])
+        secrets = read_json_object(options["secrets"], "--secrets") if options["secrets"] else None
+        run = import_checkpoint(options["directory"], name=options["name"], resume=options["resume"], secrets=secrets)
         todo = f" Go on with: manage.py crawl resume {run.crawl.pk}" if run.state not in ENDED_STATES and not options["resume"] else ""
         self.stdout.write(f"Crawl {run.crawl.pk}, {run.crawl.name}, is {run.state}.{todo}")

@@ -11,13 +11,14 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from crawling.errors import BadOrder
-from crawling.management.doors import plain_errors, require_worker
+from crawling.management.doors import plain_errors, read_json_object, require_worker
 from crawling.management.follow import exit_status, follow
 from crawling.management.tables import crawl_lines, crawl_table
 from crawling.models import CrawlJob
 from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
 from crawling.services import steering
 from crawling.services.creating import create_crawl, name_for, start_run
+from crawling.services.editing import edit_crawl
 
 VERBS = {"pause": steering.pause, "resume": steering.resume, "stop": steering.stop}
 EPILOG = """examples:
@@ -25,6 +26,7 @@ EPILOG = """examples:
   manage.py crawl --file order.json
   manage.py crawl list
   manage.py crawl show NAME        (or its number; likewise pause, resume, stop)
+  manage.py crawl edit NAME --delay 2 --file changes.json
 """
 
 
@@ -35,7 +37,7 @@ class Command(BaseCommand):
         return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|pause|resume|stop and a crawl")
+        parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|edit|pause|resume|stop and a crawl")
         parser.add_argument("--name", help="default: the first seed's host")
         parser.add_argument("--file", type=Path, help="a JSON file with the fields of an order; options given here win")
         parser.add_argument("--scope", help="which links to follow: those to the seeds' host (default), path or domain")
@@ -70,6 +72,8 @@ class Command(BaseCommand):
         with plain_errors():
             if words[:1] == ["list"] and len(words) == 1:
                 self._list(as_json=options["json"])
+            elif words[:1] == ["edit"]:
+                self._edit(words[1:], options)
             elif words and words[0] in {*VERBS, "show"}:
                 self._steer(words[0], words[1:], wait=wait, options=options)
             else:
@@ -93,6 +97,21 @@ class Command(BaseCommand):
         elif verb in VERBS:
             VERBS[verb](crawl)
         self._report(crawl, wait=wait, as_json=options["json"])
+
+    def _edit(self, words: list[str], options: dict[str, Any]) -> None:
+        if len(words) != 1:
+            raise CommandError("`crawl edit` wants one crawl, by name or number.")
+        changes = given_fields(options)
+        if not changes:
+            raise CommandError("`crawl edit` wants something to change, like --delay 2, or --file with fields of an order.")
+        crawl = find_crawl(words[0])
+        try:
+            edited = edit_crawl(crawl, changes)
+        except BadOrder as error:
+            raise CommandError(
+                "\n  ".join(["nothing was changed:", *(f"{field}: {said}" for field, said in error.errors.items())])
+            ) from error
+        self._report(edited, wait=False, as_json=options["json"])
 
     def _create(self, seeds: list[str], *, wait: bool, options: dict[str, Any]) -> None:
         fields = order_fields(seeds, options)
@@ -120,10 +139,18 @@ class Command(BaseCommand):
 
 
 def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
-    """The order's fields from file and options, unchecked; what was not given is left out."""
-    fields = _read_file(options["file"]) if options["file"] else {}
+    """The order's fields, unchecked, with a name."""
+    fields = given_fields(options)
     if seeds:
         fields["seeds"] = seeds
+    fields.setdefault("seeds", [])
+    fields.setdefault("name", name_for(fields["seeds"]))
+    return fields
+
+
+def given_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """The order's fields from file and options, unchecked; what was not given is left out."""
+    fields = read_json_object(options["file"], "--file") if options["file"] else {}
     for name in (
         "name",
         "scope",
@@ -152,20 +179,4 @@ def order_fields(seeds: list[str], options: dict[str, Any]) -> dict[str, Any]:
             fields[name] = dict(entry.partition("=")[::2] for entry in options[name])
     if options["importance"]:
         fields["importance"] = dict(entry.rpartition("=")[::2] for entry in options["importance"])
-    fields.setdefault("seeds", [])
-    fields.setdefault("name", name_for(fields["seeds"]))
-    return fields
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        fields = json.loads(path.read_text())
-    except OSError as error:
-        raise CommandError(f"--file: {error.strerror}: {path}") from error
-    except ValueError as error:
-        raise CommandError(f"--file: {path} is not JSON: {error}") from error
-    except RecursionError as error:
-        raise CommandError(f"--file: {path} is no order: it is nested too deep") from error
-    if not isinstance(fields, dict):
-        raise CommandError(f"--file: {path} must hold one JSON object with the fields of an order")
     return fields

@@ -1,0 +1,179 @@
+"""`/api/bulk`, `/api/views`, `/api/drafts/…`: many crawls at once, saved views of the list, and orders before they are crawls."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.api.parameters import LARGEST, TEXT, Order
+from crawling.api.permissions import Asking, may_add, may_change, may_view
+from crawling.api.schemas import TestedOut
+from crawling.errors import BadOrder, NotThere
+from crawling.listing import STATES, Wanted
+from crawling.models import SavedView
+from crawling.rules.estimates import estimate
+from crawling.rules.tags import BadTags, read_tags
+from crawling.services.creating import check_order
+from crawling.services.many import ACTIONS, MOST, chosen, do_to_all
+from crawling.services.saving import forget_view, save_view
+from crawling.services.scoping import MOST_TESTED, try_order
+from crawling.services.trying import try_seeds
+
+bulk, views, drafts = Router(), Router(), Router()
+Word = Annotated[str, Field(max_length=200, pattern=TEXT)]
+Ids = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST)]], Field(max_length=MOST)]
+
+
+class Found(Schema):
+    model_config = ConfigDict(extra="forbid")
+    state: Literal["", *STATES] = ""  # type: ignore[valid-type]
+    q: Word = ""
+    tag: Word = ""
+
+
+class Bulk(Schema):
+    """What to do, and to which crawls: those of these ids, or all that a filter finds."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"action": "pause", "filter": {"state": "running"}}]})
+    action: Literal[*ACTIONS]  # type: ignore[valid-type]
+    crawls: Ids | None = None
+    filter: Found | None = Field(None, description="used if no ids are given")
+    tags: list[Word] = Field([], max_length=20, description="for tag and untag")
+
+
+class BulkDone(Schema):
+    chosen: int
+    changed: int
+    refused: list[str] = Field(description="a sentence for each crawl that could not be changed so")
+
+
+@bulk.post("", response=BulkDone, summary=f"Pause, resume, stop, tag or untag at most {MOST} crawls")
+@may_change
+def do(request: Asking, asked: Annotated[Bulk, Body()]) -> dict[str, Any]:
+    """With a filter only crawls in a state that allows the action are chosen."""
+    wanted = None if asked.crawls is not None or asked.filter is None else Wanted(asked.filter.state, asked.filter.q, asked.filter.tag)
+    crawls = chosen(asked.action, ids=asked.crawls or (), wanted=wanted)
+    try:
+        done = do_to_all(asked.action, crawls, tags=read_tags(",".join(asked.tags)), by=request.user)
+    except BadTags as error:
+        raise BadOrder({"tags": str(error)}) from error
+    return {"chosen": len(crawls), **done._asdict()}
+
+
+class ViewOut(Schema):
+    id: int
+    name: str
+    query: str = Field(description="as it stands in the list's address")
+
+
+class ViewList(Schema):
+    items: list[ViewOut]
+
+
+class NewView(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Failed", "query": "state=failed&sort=-started"}]})
+    name: Annotated[str, Field(max_length=200)]
+    query: Annotated[str, Field(max_length=1000)]
+
+
+@views.get("", response=ViewList, summary="Your saved views of the list of crawls")
+@may_view
+def saved(request: Asking) -> dict[str, Any]:
+    return {"items": list(SavedView.objects.filter(user=request.user))}
+
+
+@views.post("", response=ViewOut, summary="Save a view, instead of what you had under the name")
+@may_view
+def save(request: Asking, asked: Annotated[NewView, Body()]) -> SavedView:
+    return save_view(request.user, asked.name, asked.query)
+
+
+@views.delete("/{view_id}", response={204: None}, summary="Forget one of your views")
+@may_view
+def forget(request: Asking, view_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Status:
+    if not SavedView.objects.filter(user=request.user, pk=view_id).exists():
+        raise NotThere(f"You have no view {view_id}.")
+    forget_view(request.user, view_id)
+    return Status(204, None)
+
+
+class ScopeTest(Schema):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"order": {"name": "Manuals", "seeds": ["https://example.org/"]}, "urls": ["https://example.org/manual/"]}]
+        },
+    )
+    order: Order
+    urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
+
+
+class DraftTested(Schema):
+    items: list[TestedOut]
+
+
+class TriedLink(Schema):
+    url: str
+    why_not: str = Field(description="why the crawl would not follow it; empty: it would")
+
+
+class TriedOut(Schema):
+    """What a seed answers. `note` is set where it was not asked."""
+
+    url: str
+    note: str
+    address: str
+    address_class: str
+    robots: str
+    delay: float
+    status: int | None
+    sentence: str
+    content_type: str
+    charset: str
+    bytes: int
+    seconds: float
+    final_url: str
+    title: str
+    links: int
+    verdicts: list[TriedLink]
+
+
+class TriedList(Schema):
+    items: list[TriedOut]
+
+
+@drafts.post("/scope-test", response=DraftTested, summary="What an order's rules say of addresses; nothing is fetched or made")
+@may_add
+def scope_test(request: Asking, asked: Annotated[ScopeTest, Body()]) -> dict[str, Any]:
+    tested, mistakes = try_order(asked.order, asked.urls)
+    if mistakes:
+        raise BadOrder({f"order.{field}": sentence for field, sentence in mistakes.items()})
+    return {"items": [asdict(one) for one in tested]}
+
+
+class Checked(Schema):
+    errors: dict[str, str] = Field(description="a sentence for each field that is wrong; empty: a crawl can be made of it")
+    estimate: list[str] = Field(description="what it will ask of each host at most; empty while something is wrong")
+
+
+@drafts.post("/check", response=Checked, summary="What is wrong with an order, and what it will ask of each host; nothing is made")
+@may_add
+def check(request: Asking, order: Annotated[Order, Body()]) -> dict[str, Any]:
+    try:
+        checked, _ = check_order(order)
+    except BadOrder as error:
+        return {"errors": error.errors, "estimate": []}
+    return {"errors": {}, "estimate": estimate(checked)}
+
+
+@drafts.post("/fetch-test", response=TriedList, summary="Fetch an order's first ten seeds, politely, and keep nothing")
+@may_add
+def fetch_test(request: Asking, order: Annotated[Order, Body()]) -> dict[str, Any]:
+    """Takes at most half a minute. robots.txt is obeyed, and the hosts' clocks are kept, as by any crawl."""
+    trials, mistakes = try_seeds(order)
+    if mistakes:
+        raise BadOrder(mistakes)
+    return {"items": [asdict(trial) for trial in trials]}

@@ -1,0 +1,51 @@
+"""Which pages of a run are meant: one filter for its page, its lists and its downloads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from crawling.models import Page, Run
+
+CHUNK = 500
+STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
+
+
+@dataclass(frozen=True)
+class PageFilter:
+    """text: part of the address or title, in any case. status: `404`, or `4xx` for all of a kind. Empty: any."""
+
+    text: str = ""
+    status: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.status)
+
+    def of(self, run: Run) -> QuerySet[Page]:
+        """The run's pages that it lets through, in no order."""
+        found = Page.objects.filter(run=run)
+        if self.status.endswith("xx"):
+            found = found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
+        elif self.status:
+            found = found.filter(status=int(self.status))
+        if self.text:
+            found = found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text))
+        return found
+
+
+def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
+    """All of them in the order of their fetches, so many at a time in memory, each with its URL and archive file.
+
+    By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line is slow.
+    """
+    ordered = pages.select_related("url", "run", "archive_file").order_by("fetched_at", "url_id")
+    chunk = list(ordered[:CHUNK])
+    while chunk:
+        yield from chunk
+        last = chunk[-1]
+        # The first condition is what the index can begin at.
+        after = Q(fetched_at__gte=last.fetched_at) & (Q(fetched_at__gt=last.fetched_at) | Q(url_id__gt=last.pk))
+        chunk = list(ordered.filter(after)[:CHUNK])

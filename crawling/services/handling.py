@@ -1,0 +1,57 @@
+"""Change what waits in a run's frontier by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.contrib.auth.models import User
+
+from crawling.audit import note
+from crawling.errors import WrongState
+from crawling.frontier.handling import Deed, handle
+from crawling.frontier.locking import locked_run
+from crawling.logbook import write
+from crawling.models import Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.run_page.frontier import Wanted, found_ids
+
+#: as many in one transaction: a shift that wants the lock meanwhile waits no longer than that takes
+BATCH = 2_000
+#: more at once would keep the browser waiting; whoever asks is told that there is more, and asks again
+MOST = 50_000
+DONE = {
+    Deed.FIRST: "sent ahead of all others of the host",
+    Deed.USUAL: "left to the crawl's order again",
+    Deed.LAST: "sent behind all others of the host",
+    Deed.TAKE_OUT: "taken out of the frontier",
+    Deed.PUT_BACK: "put back into the frontier",
+}
+
+
+def handle_urls(run: Run, deed: Deed, ids: Sequence[int], *, by: User | None = None) -> int:
+    """Do it to those of the URLs that it fits; returns how many. A crawl at work goes by it with its next claim, and the keeper
+    asks for a shift if it had none.
+
+    Raises WrongState if the run has ended: nothing of it is fetched any more.
+    """
+    count = 0
+    for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
+        with locked_run(run.pk) as locked:
+            _check(locked)
+            count += handle(locked, deed, some)
+    if count:
+        note(by, run.crawl, f"frontier: {deed.value.replace('_', ' ')}", {"urls": (count, count)})
+        write(run.pk, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by {by or 'the command line'}.")
+    return count
+
+
+def handle_all(run: Run, deed: Deed, wanted: Wanted, *, by: User | None = None) -> tuple[int, bool]:
+    """The same to all that is found, up to MOST; returns how many, and whether there are more. Raises SearchTookTooLong, too."""
+    ids = found_ids(run, replace(wanted, after=None), most=MOST + 1)
+    return handle_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
+
+
+def _check(run: Run) -> None:
+    if run.state in ENDED_STATES:
+        raise WrongState(f"{run.crawl.name} has {run.state}: nothing waits in it any more. Start it anew, or retry what failed.")

@@ -1,0 +1,112 @@
+"""The whole house in numbers, for the page and for programs: servers, queues, workers, disk, clock, versions."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import django_rq
+from django.conf import settings
+from django.db import connection
+from redis.exceptions import RedisError
+
+from crawling.keeper.messages import QUEUE
+from crawlsite.env import Environment
+from crawlsite.health.probes import Part, parts
+from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
+from crawlsite.services import addresses
+
+#: clocks that differ by more are worth a word: leases and delays are counted on both
+CLOCK_SECONDS = 2.0
+PACKAGES = ("django", "psycopg", "rq", "redis")
+DATABASE = """
+SELECT current_setting('server_version'), pg_database_size(current_database()), pg_postmaster_start_time(), clock_timestamp(),
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::int
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """PostgreSQL or Redis. connections: those in use and, if it tells, how many it takes. place: where its data lie, if it is ours.
+
+    clock_ahead: seconds by which its clock is ahead of this machine's, within the time of one question.
+    """
+
+    name: str
+    version: str
+    is_embedded: bool
+    place: str
+    began: datetime
+    bytes: int
+    connections: int
+    most_connections: int | None
+    clock_ahead: float
+
+    @property
+    def is_clock_off(self) -> bool:
+        return abs(self.clock_ahead) > CLOCK_SECONDS
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything; `trouble` says why what only Redis knows is missing."""
+
+    at: datetime
+    parts: list[Part]
+    servers: list[Server]
+    queues: list[QueueRow]
+    workers: list[WorkerRow]
+    versions: dict[str, str]
+    trouble: str = ""
+
+
+def report() -> Report:
+    """Ask everybody, now. A Redis that does not answer is told of; without PostgreSQL there is no page at all."""
+    told, servers, versions = parts(), [_postgresql(settings.ENVIRONMENT)], _versions()
+    try:
+        servers.append(_redis(settings.ENVIRONMENT))
+        return Report(datetime.now(UTC), told, servers, queues_now(), workers_now(), versions)
+    except RedisError as error:
+        trouble = f"Redis gives no answer ({type(error).__name__}), so nobody can tell who works. Is REDIS_URL right?"
+        return Report(datetime.now(UTC), told, servers, [], [], versions, trouble)
+
+
+def _postgresql(environment: Environment) -> Server:
+    with connection.cursor() as cursor:
+        asked = datetime.now(UTC)
+        cursor.execute(DATABASE)
+        release, size, began, now, connections, most = cursor.fetchone()
+    is_embedded = environment.database_url == addresses.database_url(environment.state_dir)
+    place = str(environment.state_dir / f"pg{release.split('.')[0]}") if is_embedded else ""
+    return Server("PostgreSQL", release.split()[0], is_embedded, place, began, size, connections, most, _ahead(now, asked))
+
+
+def _redis(environment: Environment) -> Server:
+    redis = django_rq.get_connection(QUEUE)
+    asked = datetime.now(UTC)
+    seconds, microseconds = redis.time()
+    told = redis.info()
+    now = datetime.fromtimestamp(seconds + microseconds / 1e6, UTC)
+    is_embedded = environment.redis_url == addresses.redis_url(environment.state_dir)
+    return Server(
+        name="Valkey" if "valkey_version" in told else "Redis",
+        version=told.get("valkey_version") or told["redis_version"],
+        is_embedded=is_embedded,
+        place=str(environment.state_dir / "valkey") if is_embedded else "",
+        began=datetime.fromtimestamp(now.timestamp() - told["uptime_in_seconds"], UTC),
+        bytes=told["used_memory"],
+        connections=told["connected_clients"],
+        most_connections=told.get("maxclients"),
+        clock_ahead=_ahead(now, asked),
+    )
+
+
+def _ahead(now: datetime, asked: datetime) -> float:
+    """By how much a clock that said `now` between two looks at ours was ahead; 0 if it can have been right."""
+    return min((now - asked).total_seconds(), 0.0) or max((now - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}

@@ -1,0 +1,119 @@
+"""Who works: the workers that Redis knows of, what each has in hand, and how long jobs have been waiting for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from socket import gethostname
+
+import django_rq
+import psutil
+from django.conf import settings
+from rq import Queue, Worker
+from rq.job import Job
+from rq.worker import BaseWorker
+from rq.worker_registration import clean_worker_registry
+
+from crawling.keeper.messages import QUEUE, RUN_SHIFT
+from crawling.models import RunProcess
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker has in hand: a crawl's shift, or another job by what it does."""
+
+    what: str
+    crawl: int | None
+    since: datetime | None
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """A worker. memory: bytes that it and its horse use, if it runs on this machine. done, failed: jobs since it began."""
+
+    name: str
+    queues: tuple[str, ...]
+    host: str
+    pid: int | None
+    state: str
+    task: Task | None
+    beat: datetime | None
+    began: datetime | None
+    done: int
+    failed: int
+    memory: int | None
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """A queue. oldest: since when its first job waits. failed: jobs that raised, kept to be looked at."""
+
+    name: str
+    length: int
+    oldest: datetime | None
+    failed: int
+
+
+def workers_now() -> list[WorkerRow]:
+    """All workers, by what they work on and by name. Raises RedisError."""
+    for queue in _queues():
+        clean_worker_registry(queue)
+    found = sorted(Worker.all(connection=django_rq.get_connection(QUEUE)), key=lambda worker: (worker.queue_names(), worker.name))
+    jobs = [worker.get_current_job() for worker in found]
+    crawls = _crawls_of(jobs)
+    return [_row(worker, _task(job, crawls) if job else None) for worker, job in zip(found, jobs, strict=True)]
+
+
+def queues_now() -> list[QueueRow]:
+    """The queues, with how long their first jobs have waited. Raises RedisError."""
+    return [_queue_row(queue) for queue in _queues()]
+
+
+def _queues() -> list[Queue]:
+    return [django_rq.get_queue(name) for name in settings.RQ_QUEUES]
+
+
+def _queue_row(queue: Queue) -> QueueRow:
+    first = next(iter(queue.get_jobs(0, 1)), None)
+    return QueueRow(queue.name, queue.count, _utc(first.enqueued_at) if first else None, queue.failed_job_registry.count)
+
+
+def _row(worker: BaseWorker, task: Task | None) -> WorkerRow:
+    return WorkerRow(
+        name=worker.name,
+        queues=tuple(worker.queue_names()),
+        host=worker.hostname or "",
+        pid=worker.pid,
+        state=str(worker.get_state()),
+        task=task,
+        beat=_utc(worker.last_heartbeat),
+        began=_utc(worker.birth_date),
+        done=worker.successful_job_count,
+        failed=worker.failed_job_count,
+        memory=_memory(worker.pid) if worker.hostname == gethostname() and worker.pid else None,
+    )
+
+
+def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:
+    """The crawl, by number and name, of each process of the bank for which one of the jobs is a shift."""
+    processes = [job.args[0] for job in jobs if job and job.func_name == RUN_SHIFT]
+    found = RunProcess.objects.filter(bank_process__in=processes)
+    return {process: (crawl, name) for process, crawl, name in found.values_list("bank_process", "run__crawl", "run__crawl__name")}
+
+
+def _task(job: Job, crawls: dict[int, tuple[int, str]]) -> Task:
+    crawl, name = crawls.get(job.args[0], (None, None)) if job.func_name == RUN_SHIFT else (None, None)
+    return Task(name or str(job.func_name).rpartition(".")[2].replace("_", " "), crawl, _utc(job.started_at))
+
+
+def _memory(pid: int) -> int | None:
+    try:
+        worker = psutil.Process(pid)
+        return sum(int(one.memory_info().rss) for one in (worker, *worker.children(recursive=True)))
+    except psutil.Error:
+        return None  # it has just ended, or is another user's
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    """RQ gives some times without their zone, which is UTC."""
+    return time.replace(tzinfo=UTC) if time and time.tzinfo is None else time

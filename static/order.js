@@ -1,0 +1,61 @@
+// An order's form: what is wrong is told as soon as it is answered, folded sections say what is set in them, and an estimate is kept.
+"use strict";
+(() => {
+  const WAIT_MS = 300;
+  const form = document.querySelector("form[data-check]");
+  if (!form) return;
+  const answered = new Set();
+  let timer, asked = 0;
+
+  form.addEventListener("change", (event) => {
+    if (event.target.name) answered.add(event.target.name);
+    clearTimeout(timer);
+    timer = setTimeout(check, WAIT_MS);
+  });
+
+  async function check() {
+    const number = ++asked;
+    const answers = new FormData(form);
+    answers.delete("seeds_file"); // what is in a file is read when the form is sent
+    let found;
+    try {
+      const answer = await fetch(form.dataset.check, { method: "POST", body: answers });
+      if (!answer.ok || answer.redirected) return;
+      found = await answer.json();
+    } catch { return; } // no answer: the form still tells all when it is sent
+    if (number !== asked) return;
+    answered.forEach((name) => tell(name, found.errors[name] || ""));
+    Object.entries(found.told).forEach(([key, text]) => sum(key, text));
+    document.getElementById("estimate").replaceChildren(...found.estimate.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  }
+
+  function tell(name, sentence) {
+    const field = form.elements[name];
+    if (!(field instanceof Element) || field.type === "file") return;
+    const id = `${field.id}_error`;
+    let told = document.getElementById(id);
+    if (!sentence) {
+      told?.remove();
+      field.removeAttribute("aria-invalid");
+      return;
+    }
+    if (!told) {
+      told = Object.assign(document.createElement("p"), { id, className: "error" });
+      field.closest(".field").querySelector("small")?.before(told) ?? field.after(told);
+    }
+    if (told.textContent !== sentence) told.textContent = sentence;
+    field.setAttribute("aria-invalid", "true");
+    field.closest("details.section")?.setAttribute("open", ""); // what is wrong must be seen
+    const described = new Set((field.getAttribute("aria-describedby") || "").split(" ").filter(Boolean)).add(id);
+    field.setAttribute("aria-describedby", [...described].join(" "));
+  }
+
+  function sum(key, text) {
+    const told = form.querySelector(`[data-section="${key}"] .told`);
+    if (!told) return;
+    told.textContent = text || told.dataset.usual;
+    told.classList.toggle("set", Boolean(text));
+  }
+
+  check();
+})();

@@ -1,0 +1,60 @@
+"""What every page has, and what the form of an order does while it is filled in."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from allocation.models import Pool
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_menu_is_opened_and_closed_by_keyboard_and_the_head_takes_two_lines_at_most(browse, width):
+    page = browse("administrator", "/crawls/")
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.locator("header.site").bounding_box()["height"] < (100 if width == 390 else 60)
+
+    summary = page.locator("details.menu summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Alerts")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Alerts")).to_be_hidden()
+    expect(summary).to_be_focused()
+
+
+def test_an_alarm_comes_and_goes_while_a_page_is_open_even_in_use(operator, pool):
+    operator.goto("/crawls/")
+    operator.evaluate("document.body.dataset.mark = 'not reloaded'")
+    Pool.objects.filter(pk=pool.pk).update(is_safe=False)
+    expect(operator.locator("#alarms [data-alarm]")).to_contain_text("Not safe")
+
+    Pool.objects.filter(pk=pool.pk).update(is_safe=True)
+    expect(operator.locator("#alarms [data-alarm]")).to_have_count(0)
+    assert operator.evaluate("document.body.dataset.mark") == "not reloaded"
+
+
+def answer(page: Page, label: str, text: str) -> None:
+    """Type and leave the field, as people do."""
+    page.get_by_label(label, exact=True).fill(text)
+    page.keyboard.press("Tab")
+
+
+def test_a_form_tells_mistakes_sums_and_an_estimate_as_it_is_filled_in(operator, make_web):
+    operator.goto("/crawls/new/")
+    answer(operator, "Start at these addresses", make_web().url)
+    answer(operator, "Pages", "many")
+    pages = operator.get_by_label("Pages", exact=True)
+    expect(pages).to_have_accessible_description(re.compile("whole number"))
+    expect(operator.get_by_label("Depth", exact=True)).not_to_have_attribute("aria-invalid", "true")
+
+    answer(operator, "Pages", "120")
+    expect(pages).not_to_have_attribute("aria-invalid", "true")
+    expect(operator.locator("#estimate")).to_contain_text("about 120 requests, which takes at least 2 minutes")
+
+    section = operator.locator("[data-section=budget]")
+    section.locator("summary").click()
+    answer(operator, "Pages a host", "7")
+    expect(section.locator(".told")).to_have_text("Pages a host: 7")

@@ -29,12 +29,15 @@ run: .venv/ready ## start everything; the first line is the dashboard's address;
 password: .venv/ready ## give the first administrator a new password
 	@$(BIN)/python manage.py new_password
 
+# Debian's headless shell is Chromium without its windows: the tests of pages take half the time. Where there is none, Chromium does.
+GET = DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends fonts-dejavu-core openssl
+
 browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), if it is missing and you are root
-	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	@command -v chromium-headless-shell >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	  && echo >&2 'crawlsite: installing Chromium for the tests of pages, once; this takes about a minute' \
-	  && { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium fonts-dejavu-core openssl; } \
-	    >/dev/null 2>&1 && command -v chromium >/dev/null; } \
-	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium'; test "$$CI" != true; }
+	  && { apt-get update && { $(GET) chromium-headless-shell || $(GET) chromium; }; } >/dev/null 2>&1 \
+	  && command -v chromium-headless-shell >/dev/null; } || command -v chromium >/dev/null \
+	  || { echo >&2 'crawlsite: NO BROWSER, so every test in tests/browser is SKIPPED (CI refuses that); run: sudo apt-get install chromium-headless-shell'; test "$$CI" != true; }
 
 # The suite starts Python hundreds of times: where the environment forbids compiled files, each would compile the whole project anew.
 test drill: export PYTHONDONTWRITEBYTECODE =
@@ -42,11 +45,16 @@ test drill: export PYTHONDONTWRITEBYTECODE =
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
 	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
 
-bench: setup ## measure decisions, the ledger and the cache of names, and simulate the queue, on this machine; some minutes
+bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core
 	@$(BIN)/python -m benchmarks.allocation.simulation
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec sh -c '$(BIN)/python manage.py migrate -v 0 && $(BIN)/python -m benchmarks.allocation.price \
-	  && $(BIN)/python -m benchmarks.allocation.history && $(BIN)/python -m benchmarks.dnscache.network && $(BIN)/python -m benchmarks.dnscache.memory'
+	  && $(BIN)/python -m benchmarks.allocation.history && $(BIN)/python -m benchmarks.dnscache.network && $(BIN)/python -m benchmarks.dnscache.memory \
+	  && $(BIN)/python -m benchmarks.dnscache.crawl && $(BIN)/python -m benchmarks.frontier.seen && $(BIN)/python -m benchmarks.frontier.turns \
+	  && $(BIN)/python -m benchmarks.dashboard.times --crawls 20000 --pages 100000 --hosts 2000'
+	@$(BIN)/python -m crawlsite.services --state-dir .local/bench-crawls exec sh -c '$(BIN)/python manage.py migrate -v 0 \
+	  && $(BIN)/python -m benchmarks.crawling.speed && $(BIN)/python -m benchmarks.crawling.page_cache'
+	@$(BIN)/python -m benchmarks.dnscache.model 20000
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test
 	@DRILL=1 $(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -m drill $(ARGS)

@@ -21,16 +21,19 @@ def make_ready() -> None:
         create_pool(name="default", classes=default_classes(2))
 
 
+def granted_shifts() -> list[tuple[int, int]]:
+    """Ask for what is due, and return the shifts that were granted since, as the keeper would hand them out."""
+    start_what_is_due()
+    granted = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
+    mark_sent(ids=[message.id for message in granted])
+    return [(message.process, message.epoch) for message in granted if message.process is not None and message.epoch is not None]
+
+
 def crawl_to_the_end(name: str, seeds: Sequence[str], **fields: object) -> Run:
     """Make a crawl and do its shifts one after the other."""
     run = start_run(create_crawl({"name": free_name(name), "seeds": list(seeds), "delay_seconds": 0.02, **fields}))
     while run.state not in ENDED_STATES:
-        start_what_is_due()
-        granted = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
-        mark_sent(ids=[message.id for message in granted])
-        for message in granted:
-            assert message.process is not None
-            assert message.epoch is not None
-            run_shift(message.process, message.epoch)
+        for shift in granted_shifts():
+            run_shift(*shift)
         run.refresh_from_db()
     return run

@@ -11,15 +11,17 @@ SELECT 'www' || n || '.site' || n %% 997 || '.example', 1 FROM generate_series(1
 """
 CRAWLS = """
 INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes, batch_size, archive, obey_nofollow, requisites,
-    extract, claim, tags, created_at, idempotency_key, idempotency_digest)
+    extract, fetching, ordering, filters, budget, politeness, reuse, retention, claim, tags, created_at, idempotency_key,
+    idempotency_digest)
 SELECT 'Old crawl ' || n, ARRAY['https://www' || n %% 997 || '.site' || n || '.example/'], 'host', 'breadth_first', 1, 1, 100, true, false,
-    false, '{}', '{}', ARRAY['team ' || n %% 7], now() - make_interval(mins => %(crawls)s - n), '', ''
+    false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', ARRAY['team ' || n %% 7],
+    now() - make_interval(mins => %(crawls)s - n), '', ''
 FROM generate_series(1, %(crawls)s) n ON CONFLICT DO NOTHING
 """
 RUNS = """
-INSERT INTO crawling_run (crawl_id, number, is_latest, state, reason, trouble, created_at, started_at, finished_at)
+INSERT INTO crawling_run (crawl_id, number, is_latest, state, reason, trouble, judged_by, created_at, started_at, finished_at)
 SELECT id, 1, true, CASE WHEN id %% 50 = 0 THEN 'failed' WHEN id %% 9 = 0 THEN 'stopped' ELSE 'finished' END, 'Every URL in scope is done.',
-    '', created_at, created_at, created_at + interval '40 minutes'
+    '', '', created_at, created_at, created_at + interval '40 minutes'
 FROM crawling_crawljob c WHERE starts_with(c.name, 'Old crawl ') AND NOT EXISTS (SELECT FROM crawling_run r WHERE r.crawl_id = c.id)
 """
 OLD_COUNTS = """
@@ -71,10 +73,13 @@ def fill(size: Size) -> list[int]:
     """Make it, and return the ids of the crawls that have not ended, the one with a tenth of the pages first."""
     from django.db import connection
 
-    from crawling.models import HostQueue
+    from crawling.models import HostQueue, Page
+    from crawling.services.totalling import total_minutes
 
     live = _live_crawls(size.live)
     runs = [run.pk for run in live]
+    if Page.objects.count() >= size.pages // 2:  # filled before
+        return [run.crawl_id for run in live]
     with connection.cursor() as cursor:
         cursor.execute(HOSTS, {"hosts": size.hosts})
         cursor.execute(CRAWLS, {"crawls": size.crawls})
@@ -87,6 +92,7 @@ def fill(size: Size) -> list[int]:
             cursor.execute(URLS, part)
             cursor.execute(PAGES, part)
         cursor.execute(MINUTES, {"runs": runs, "minutes": 24 * 60})
+        total_minutes()
         cursor.execute("VACUUM ANALYZE")
     return [run.crawl_id for run in live]
 

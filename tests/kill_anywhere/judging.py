@@ -21,7 +21,10 @@ def judge_pages(stage: Stage, name: str, served: ServedWeb) -> None:
     expected = served.expected()
     rows = stage.ask(f"SELECT url, state, status FROM crawling_url WHERE run_id = {RUN}", name)
     assert len(rows) == len({url for url, *_ in rows})
-    assert {url: tuple(ends) for url, *ends in rows} == expected
+    ends = {url: (state, status) for url, state, status in rows}
+    assert ends == expected, {
+        url: (ends.get(url), expected.get(url)) for url in ends.keys() | expected if ends.get(url) != expected.get(url)
+    }
     states = Counter(state for state, _ in expected.values())
     pages, size = stage.ask(f"SELECT count(*), sum(bytes)::bigint FROM crawling_page WHERE run_id = {RUN}", name)[0]
     sums = ", ".join(f"sum({column})::bigint" for column in COUNTS)
@@ -48,14 +51,14 @@ def judge_bank(stage: Stage) -> None:
 
 
 def judge_archive(stage: Stage, name: str) -> None:
-    """The files are whole, as long as their rows say, and hold each page once, where its row says."""
+    """The files are whole, as long as their rows say, and hold each page once, where its row says, and what robots.txt said."""
     files = stage.ask(f"SELECT id, name, committed_length, sealed_at IS NOT NULL FROM crawling_archivefile WHERE run_id = {RUN}", name)
     rows = stage.ask(
         f"""SELECT p.archive_file_id, p.archive_offset, u.url, p.is_revisit
             FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id WHERE p.run_id = {RUN}""",
         name,
     )
-    found = []
+    found: list[tuple[int, int, str, bool]] = []
     for number, file_name, length, is_sealed in files:
         path = stage.place / "archive" / file_name.partition("-")[0] / file_name
         assert is_sealed, f"{file_name} was not sealed"
@@ -65,6 +68,9 @@ def judge_archive(stage: Stage, name: str) -> None:
         assert path.stat().st_size == length
         assert Checker(Namespace(inputs=[str(path)], verbose=False)).process_all() == 0  # what `warcio check` does
         found += [(number, *place) for place in answers_in(path)]
+    robots = [place for place in found if place[2].endswith("/robots.txt")]
+    found = [place for place in found if place not in robots]
+    assert robots, "robots.txt is not archived"
     assert Counter(found) - Counter(rows) == Counter(), "records without a page"
     assert Counter(rows) - Counter(found) == Counter(), "pages without a record"
 

@@ -18,16 +18,25 @@ import psycopg
 
 from crawlsite.services.addresses import database_url
 from crawlsite.services.pair import Pair
-from tests.crawlsite.programs import PROJECT, environment, eventually
+from tests.crawlsite.programs import PROJECT, environment, eventually, eventually_moving
 from tests.crawlsite.supervised import Supervisor
 
 PROCFILE = """
 worker: python manage.py rqworker shifts --worker-class crawling.worker.ShiftWorker --worker-ttl 60
 keeper: python manage.py keeper
 """
-#: short enough that a lost shift costs no test its time
-SETTINGS = {"WORKERS": "2", "BANK_LEASE_SECONDS": "2", "BANK_PICKUP_SECONDS": "3"}
+#: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by itself, and pages are blamed for it
+SETTINGS = {"WORKERS": "2", "BANK_LEASE_SECONDS": "5", "BANK_PICKUP_SECONDS": "5"}
 ALLOW = "INSERT INTO crawling_allowednetwork (network, port_from, port_to, note) VALUES ('127.0.0.0/8', 1024, 65535, '')"
+#: in one process: each would begin with a second and a half of imports
+SET_UP = """
+import django; django.setup()
+from django.core.management import call_command
+call_command("migrate", skip_checks=True, verbosity=0)
+call_command("set_up")
+"""
+#: what changes while a crawl gets on
+MOVES = "SELECT count(*), count(*) FILTER (WHERE state IN ('s', 'f')), (SELECT count(*) FROM crawling_shift) FROM crawling_url"
 ENDED = ("finished", "stopped", "failed")
 #: what may be killed; the second kind of PostgreSQL's deaths ends all its sessions, the first the server itself
 VICTIMS = ("horse", "worker and horse", "postgres", "session", "valkey", "keeper")
@@ -38,9 +47,8 @@ def prepare(place: Path) -> None:
     pair = Pair(place, loose=True)
     try:
         pair.start()
-        env = environment(STATE_DIR=str(place), DEMO="false", WORKERS="2")
-        for words in (["migrate", "--skip-checks", "--verbosity", "0"], ["set_up"]):
-            subprocess.run([sys.executable, "manage.py", *words], env=env, check=True, capture_output=True)
+        env = environment(STATE_DIR=str(place), DEMO="false", WORKERS="2", DJANGO_SETTINGS_MODULE="crawlsite.settings")
+        subprocess.run([sys.executable, "-c", SET_UP], cwd=PROJECT, env=env, check=True, capture_output=True)
         with psycopg.connect(database_url(place), autocommit=True) as connection:
             connection.execute(ALLOW)
     finally:
@@ -80,33 +88,26 @@ class Stage:
 
     def await_workers(self) -> None:
         logs = [self.place / "logs" / f"worker.{number}.log" for number in (1, 2)]
-        eventually(lambda: all(log.exists() and "Listening on" in log.read_text() for log in logs), 60)
+        eventually(lambda: all(log.exists() and "Listening on" in log.read_text() for log in logs), 150)
 
-    def await_end(self, seconds: float = 200) -> None:
-        """Wait until every run has ended and has left the bank."""
+    def await_end(self, seconds: float = 150) -> None:
+        """Wait until every run has ended and has left the bank; fail when nothing has moved for so long, however slow the machine is."""
         open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)), (SELECT count(*) FROM allocation_process WHERE state = 'active')
                        FROM crawling_run"""
-        eventually(lambda: self.hears(open_ends, list(ENDED)) == [(0, 0)], seconds)
+        eventually_moving(lambda: self.hears(open_ends, list(ENDED)) == [(0, 0)], lambda: self.hears(MOVES), seconds)
 
     def _children(self) -> list[psutil.Process]:
         return psutil.Process(self.product.process.pid).children()
 
     def _named(self, word: str) -> list[psutil.Process]:
-        found = []
-        for child in self._children():
-            try:
-                if word in " ".join(child.cmdline()):
-                    found.append(child)
-            except psutil.Error:
-                continue
-        return found
+        return [child for child in self._children() if _is_named(word, child)]
 
     def kill(self, victim: str, chance: Random) -> bool:
         """Kill -9; whether there was anything of the kind to kill."""
         for process in self._victims(victim, chance):
             with_it = [process]
             if victim == "worker and horse":
-                with_it = [*process.children(), process]
+                with_it = [*_children_of(process), process]
                 for one in with_it:
                     os.kill(one.pid, signal.SIGSTOP)  # so that neither sees the other die
             for one in with_it:
@@ -116,14 +117,28 @@ class Stage:
 
     def _victims(self, victim: str, chance: Random) -> list[psutil.Process]:
         if victim in ("horse", "worker and horse"):
-            workers = [worker for worker in self._named("rqworker") if worker.children()]
-            found = workers if victim != "horse" else [horse for worker in workers for horse in worker.children()]
+            workers = [worker for worker in self._named("rqworker") if _children_of(worker)]
+            found = workers if victim != "horse" else [horse for worker in workers for horse in _children_of(worker)]
         elif victim == "session":
-            found = [one for server in self._named("bin/postgres") for one in server.children() if "idle" in " ".join(one.cmdline())]
+            found = [one for server in self._named("bin/postgres") for one in _children_of(server) if _is_named("idle", one)]
         else:
             found = self._named({"postgres": "bin/postgres", "valkey": "valkey", "keeper": "manage.py keeper"}[victim])
         chance.shuffle(found)
         return found
+
+
+def _children_of(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children()
+    except psutil.Error:
+        return []
+
+
+def _is_named(word: str, process: psutil.Process) -> bool:
+    try:
+        return word in " ".join(process.cmdline())
+    except psutil.Error:  # it has just ended
+        return False
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from tests.crawlsite.programs import eventually
+from tests.crawlsite.programs import eventually_moving
 from tests.kill_anywhere.judging import judge_archive, judge_bank, judge_pages
 from tests.kill_anywhere.stage import VICTIMS, Stage, prepare, staged
 from tests.synthetic_web import ServedWeb, SyntheticWeb, serve_web
@@ -34,27 +34,31 @@ def prepared():
     shutil.rmtree(place)
 
 
+def asked(webs: list[ServedWeb]) -> int:
+    return sum(served.count_requests() for served in webs)
+
+
 def kill_some(stage: Stage, webs: list[ServedWeb], chance: Random, victims: list[str]) -> None:
     """Kill each of them once, at moments spread by chance over the requests that the webs have still to answer."""
     wanted = sum(len(served.expected()) for served in webs)
     moments = sorted(chance.sample(range(1, int(wanted * 0.9)), len(victims)))
     for moment, victim in zip(moments, victims, strict=True):
-        eventually(lambda moment=moment: sum(served.count_requests() for served in webs) >= moment, 120)
+        eventually_moving(lambda moment=moment: asked(webs) >= moment, lambda: asked(webs), 150)
         if not stage.kill(victim, chance):  # nobody had a shift at that moment
             stage.kill("keeper", chance)
 
 
-@pytest.mark.drill
-def test_three_crawls_at_once_survive_the_death_of_everything(prepared, short_place):
+def test_three_small_crawls_survive_the_deaths_of_a_worker_of_postgresql_and_of_valkey(prepared, short_place):
+    """At once, because what takes time is to start the product, and each of the deaths hits all three."""
     chance = Random(1)
     with staged(prepared, short_place / "state") as stage, ExitStack() as stack:
-        webs = [stack.enter_context(serve_web(SyntheticWeb(seed, hosts=2, width=20, first_host=10 * seed))) for seed in (1, 2, 3)]
+        webs = [stack.enter_context(serve_web(SyntheticWeb(seed, hosts=2, width=6, first_host=10 * seed))) for seed in (1, 2, 3)]
         orders = ("breadth_first", "depth_first", "breadth_first")
         stage.crawl(
             {f"web {n}": {"seeds": served.seeds, "order": order} for n, (served, order) in enumerate(zip(webs, orders, strict=True))}
         )
         kill_some(stage, webs, chance, ["worker and horse", "postgres", "valkey"])
-        stage.await_end(60)
+        stage.await_end()
 
         for number, served in enumerate(webs):
             judge_pages(stage, f"web {number}", served)
@@ -63,7 +67,7 @@ def test_three_crawls_at_once_survive_the_death_of_everything(prepared, short_pl
 
 
 @pytest.mark.drill
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_crawl_survives_whatever_is_killed(prepared, short_place, seed):
     chance = Random(seed)

@@ -1,0 +1,82 @@
+"""How quickly sites are crawled with every default on, and what that costs: `python -m benchmarks.crawling.speed [options] URL…`
+
+Sites on loopback, with a delay of 0. Each of the processes is a worker of its own. Without URLs it serves a synthetic web itself, which
+then takes a part of the processor. Wants a PostgreSQL whose tables are made; its crawls stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+
+import django
+from django.conf import settings
+
+import crawlsite.settings
+
+
+def set_up() -> None:
+    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    django.setup()
+
+
+def main() -> None:
+    from benchmarks.crawling.working import make_ready
+    from tests.synthetic_web import SyntheticWeb, serve_web
+
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("seeds", nargs="*", metavar="URL")
+    reader.add_argument("--workers", type=int, default=1)
+    reader.add_argument("--max-pages", type=int)
+    reader.add_argument("--width", type=int, default=300, help="of the synthetic web: pages a level and host")
+    asked = reader.parse_args()
+    make_ready()
+    if asked.seeds:
+        measure(asked.seeds, asked.workers, asked.max_pages)
+        return
+    with serve_web(SyntheticWeb(1, hosts=asked.workers, width=asked.width, error_percent=0, slow_percent=0)) as served:
+        measure(served.seeds, asked.workers, asked.max_pages)
+
+
+def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
+    """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by what it was spent on."""
+    from benchmarks.crawling.spending import Spending, server_seconds, shift_spending
+    from benchmarks.crawling.working import granted_shifts
+    from crawling.models import Page
+    from crawling.models.jobs import ENDED_STATES
+    from crawling.services.creating import create_crawl, free_name, start_run
+
+    run = start_run(
+        create_crawl({"name": free_name("speed"), "seeds": seeds, "delay_seconds": 0, "processes": workers, "max_pages": max_pages})
+    )
+    total, began, server = Spending(), time.monotonic(), server_seconds()
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=set_up) as pool:
+        shifts: set[Future[Spending]] = set()
+        while run.state not in ENDED_STATES:
+            shifts |= {pool.submit(shift_spending, *shift) for shift in granted_shifts()}
+            ended = {shift for shift in shifts if shift.done()}
+            shifts -= ended
+            for shift in ended:
+                total.add(shift.result())
+            time.sleep(0.02)  # granted shifts are looked for; sooner would cost the crawl some of the processor
+            run.refresh_from_db()
+        for shift in shifts:
+            total.add(shift.result())
+    assert run.started_at
+    assert run.finished_at
+    pages, seconds = Page.objects.filter(run=run).count(), (run.finished_at - run.started_at).total_seconds()
+    print(f"{run.reason} {pages:,} pages in {seconds:.1f} s (with starting {time.monotonic() - began:.1f} s), {workers} workers")
+    print(f"{pages / seconds:10.0f} pages a second")
+    print(f"{total.queries / pages:10.2f} queries a page, of the shifts' own threads")
+    print(f"{total.most_bytes / 2**20:10.0f} MiB at most in a worker")
+    spent = {**total.seconds, "PostgreSQL": server_seconds() - server}
+    for name, each in sorted(spent.items(), key=lambda item: -item[1]):
+        print(f"{1000 * each / pages:10.2f} ms a page: {name}")
+    print(f"{1000 * sum(spent.values()) / pages:10.2f} ms a page in all")
+
+
+if __name__ == "__main__":
+    set_up()
+    main()

@@ -1,0 +1,83 @@
+"""What a shift spends, by its threads. To be imported once Django is set up."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import partial
+
+import psutil
+from django.db import connection
+
+from crawling.jobs import run_shift
+
+LOOK_SECONDS = 0.1
+#: a thread's name, up to its number -> what it does
+DOES = {
+    "MainThread": "claims and records (the shift's thread)",
+    "toe": "fetches and extracts (toes)",
+    "archive": "archives",
+    "names": "resolves",
+    "clerk": "asks for toes",
+    "lease": "renews leases",
+}
+
+
+@dataclass
+class Spending:
+    """Seconds of the processor by name, statements of the shift's own thread, and the most memory that its process had."""
+
+    seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
+    queries: int = 0
+    most_bytes: int = 0
+
+    def add(self, other: Spending) -> None:
+        for name, seconds in other.seconds.items():
+            self.seconds[name] += seconds
+        self.queries += other.queries
+        self.most_bytes = max(self.most_bytes, other.most_bytes)
+
+
+def server_seconds() -> float:
+    """The processor's time of PostgreSQL's processes that live: those of connections that ended are counted by their parent."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        server = psutil.Process(cursor.fetchone()[0]).parent()
+    assert server
+    times = [server.cpu_times(), *(child.cpu_times() for child in server.children())]
+    return float(sum(each.user + each.system for each in times) + times[0].children_user + times[0].children_system)
+
+
+def shift_spending(process_id: int, epoch: int) -> Spending:
+    """Do a shift, and say what that cost."""
+    spending, ended = Spending(), threading.Event()
+    watcher = threading.Thread(target=_watch, args=(spending, ended), name="watcher")
+    watcher.start()
+
+    def count(execute: object, sql: str, params: object, many: bool, context: object) -> object:
+        spending.queries += 1
+        return execute(sql, params, many, context)  # type: ignore[operator]
+
+    with connection.execute_wrapper(count):
+        run_shift(process_id, epoch)
+    ended.set()
+    watcher.join()
+    return spending
+
+
+def _watch(spending: Spending, ended: threading.Event) -> None:
+    """Threads come and go; what each has had is read again and again, and what it had before the shift does not count."""
+    process = psutil.Process()
+    before = {thread.id: thread.user_time + thread.system_time for thread in process.threads()}
+    latest: dict[int, tuple[str, float]] = {}
+    while not ended.wait(LOOK_SECONDS):
+        names = {thread.native_id: thread.name for thread in threading.enumerate()}
+        for thread in process.threads():
+            name = names.get(thread.id, "").split("-")[0].split("_")[0]
+            if name != "watcher":
+                seconds = thread.user_time + thread.system_time - before.get(thread.id, 0.0)
+                latest[thread.id] = DOES.get(name, latest.get(thread.id, ("other threads", 0.0))[0]), seconds
+        spending.most_bytes = max(spending.most_bytes, process.memory_info().rss)
+    for name, seconds in latest.values():
+        spending.seconds[name] += seconds

@@ -1,0 +1,73 @@
+"""What it costs a shift to lease hosts, and a toe to take a turn at an address (decision 29).
+
+    python -m benchmarks.frontier.turns [hosts]
+
+Needs DATABASE_URL, of a database that is migrated; what it writes is rolled back. Times are the least of fifteen rounds, which what
+else the machine does disturbs least.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+
+import django
+from django.conf import settings
+
+import crawlsite.settings
+
+ROUNDS, AT_A_TIME = 15, 160
+
+
+def main(hosts: int) -> None:
+    from django.db import connection, transaction
+
+    from crawling.frontier.addresses import take_turn
+    from crawling.frontier.claiming import lease_hosts
+    from crawling.frontier.locking import locked_run
+    from crawling.frontier.sowing import Candidate, sow
+    from crawling.models import CrawlJob, Run, RunProcess, Shift
+    from crawling.rules.addresses import read_address
+
+    with transaction.atomic():
+        crawl = CrawlJob.objects.create(name="benchmark of turns", seeds=[], delay_seconds=1, batch_size=100, claim={})
+        run = Run.objects.create(crawl=crawl, number=1)
+        shift = Shift.objects.create(process=RunProcess.objects.create(run=run, number=0), epoch=1, worker="benchmark")
+        with locked_run(run.pk):
+            sow(run, [Candidate(read_address(f"http://h{number}.test/"), 0, None) for number in range(hosts)], numbers=[0])
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE crawling_host, crawling_hostqueue")
+        numbers = count()
+
+        def lease() -> None:
+            assert len(lease_hosts(shift, limit=AT_A_TIME, soon_seconds=2.0, delay_seconds=1.0, lease_seconds=60.0)) == AT_A_TIME
+
+        best = _best(lease)
+        print(f"lease {AT_A_TIME} of {hosts:,} hosts {1e3 * best:8.2f} ms, {1e6 * best / AT_A_TIME:.1f} µs a host")
+        take_turn("192.0.2.1", 0.0)
+        print(f"a turn at an address that has a clock {1e6 * _best(lambda: take_turn('192.0.2.1', 0.0)):8.0f} µs")
+        fresh = _best(lambda: take_turn(f"2001:db8::{next(numbers):x}", 1.0))
+        print(f"a turn at an address that has none yet {1e6 * fresh:7.0f} µs")
+        transaction.set_rollback(True)
+
+
+def _best(step: Callable[[], object]) -> float:
+    """The least of what it takes, each time undone."""
+    from django.db import transaction
+
+    taken = []
+    for _ in range(ROUNDS):
+        with transaction.atomic():
+            began = time.perf_counter()
+            step()
+            taken.append(time.perf_counter() - began)
+            transaction.set_rollback(True)
+    return min(taken)
+
+
+if __name__ == "__main__":
+    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    django.setup()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)

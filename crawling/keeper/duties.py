@@ -12,12 +12,13 @@ from django.utils import timezone
 from allocation.errors import AllocationError
 from allocation.models import Process, ProcessState
 from allocation.services import set_capacity
+from crawling.archive.files import seal_all, this_machine
 from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.hotspots import forget_cold
 from crawling.frontier.names import HELD_UNTIL, gate_is_wanted
 from crawling.frontier.reranking import rank_some
 from crawling.keeper.messages import live_workers
-from crawling.models import Reranking, Run, RunProcess, RunState, Shift
+from crawling.models import ArchiveFile, Reranking, Run, RunProcess, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.services.bank import SOON_SECONDS, UNREGISTERED, ask_for_shift, default_pool, enroll, leave_bank
 from crawling.services.shifts import settle_run
@@ -60,6 +61,11 @@ def settle_what_was_left() -> None:
     staying = Process.objects.filter(run_process__run=OuterRef("pk"), state=ProcessState.ACTIVE)
     for run in Run.objects.filter(Exists(staying), state__in=ENDED_STATES):
         leave_bank(run)
+    # A dying shift may have had its slot still when its run ended.
+    for run_id in ArchiveFile.objects.filter(sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES).values_list(
+        "run", flat=True
+    ):
+        seal_all(run_id)
 
 
 def rank_anew() -> None:

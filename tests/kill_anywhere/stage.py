@@ -91,10 +91,14 @@ class Stage:
         eventually(lambda: all(log.exists() and "Listening on" in log.read_text() for log in logs), 150)
 
     def await_end(self, seconds: float = 150) -> None:
-        """Wait until every run has ended and has left the bank; fail when nothing has moved for so long, however slow the machine is."""
-        open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)), (SELECT count(*) FROM allocation_process WHERE state = 'active')
+        """Wait until every run has ended, has left the bank and has closed its files.
+
+        Fails when nothing has moved for so long, however slow the machine is.
+        """
+        open_ends = """SELECT count(*) FILTER (WHERE state <> ALL(%s)), (SELECT count(*) FROM allocation_process WHERE state = 'active'),
+                              (SELECT count(*) FROM crawling_archivefile WHERE sealed_at IS NULL)
                        FROM crawling_run"""
-        eventually_moving(lambda: self.hears(open_ends, list(ENDED)) == [(0, 0)], lambda: self.hears(MOVES), seconds)
+        eventually_moving(lambda: self.hears(open_ends, list(ENDED)) == [(0, 0, 0)], lambda: self.hears(MOVES), seconds)
 
     def _children(self) -> list[psutil.Process]:
         return psutil.Process(self.product.process.pid).children()

@@ -8,7 +8,8 @@ import resource
 import pytest
 
 from crawling.archive.files import OpenFile, Slot, open_last, open_next, remove_abandoned, seal_all, this_machine
-from crawling.models import ArchiveFile, Page
+from crawling.keeper.duties import settle_what_was_left
+from crawling.models import ArchiveFile, Page, RunState
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.deleting import delete_crawl
@@ -96,6 +97,22 @@ def test_a_run_that_has_ended_leaves_no_torn_file(run):
     assert kept.row.path.read_bytes() == b"committed"
     assert not empty.row.path.exists()
     assert not ArchiveFile.objects.filter(sealed_at=None).exists()
+
+
+def test_the_keeper_closes_files_whose_shift_outlived_the_run(run):
+    slot = Slot(run.pk, this_machine())
+    file = open_next(slot)
+    commit(file)
+    file.close()
+    steering.stop(run.crawl, by=None)
+    settle_what_was_left()
+    assert ArchiveFile.objects.get().sealed_at is None  # its slot is held still
+    assert run.crawl.runs.get().state == RunState.STOPPED
+    slot.close()
+
+    settle_what_was_left()
+
+    assert ArchiveFile.objects.get().sealed_at
 
 
 def test_deleting_a_crawl_removes_its_files_and_no_others(make_site, crawl_to_the_end, settings):

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
 from socket import MSG_PEEK, SOCK_DGRAM, socket
+from typing import Any
 
 import dns.exception
 import dns.flags
@@ -90,9 +91,10 @@ def _exchange(questions: list[Question], server: Server, seconds: float) -> None
             question.step = Step.SILENT
             query = wire.query(question.target, question.rdtype)
             try:
-                sock = sockets.enter_context(socket(dns.inet.af_for_address(server[0]), SOCK_DGRAM))
+                family, address = _reach(server)
+                sock = sockets.enter_context(socket(family, SOCK_DGRAM))
                 # Connected: the kernel drops what others send, and tells when nobody listens there.
-                sock.connect(dns.inet.low_level_address_tuple(server))
+                sock.connect(address)
                 sock.send(query)
             except OSError as error:
                 question.fail(f"{type(error).__name__}: {error}", _text(server))
@@ -100,6 +102,12 @@ def _exchange(questions: list[Question], server: Server, seconds: float) -> None
                 sent.append((question, query, sock))
         for question, query, sock in sent:
             _receive(question, query, sock, server, until)
+
+
+@lru_cache
+def _reach(server: Server) -> tuple[int, Any]:
+    """The family and the address that a socket takes; spelling them out anew cost a tenth of a look-up."""
+    return dns.inet.af_for_address(server[0]), dns.inet.low_level_address_tuple(server)
 
 
 def _receive(question: Question, query: bytes, sock: socket, server: Server, until: float) -> None:

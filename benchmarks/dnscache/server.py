@@ -13,7 +13,8 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
+from select import select
 
 from dnscache.lookup import Server
 
@@ -45,7 +46,8 @@ def _serve(pipe: Connection) -> None:
         pipe.send(sock.getsockname())
         later: list[tuple[float, int, bytes, Server]] = []
         count = 0
-        while pipe not in (ready := wait([pipe, sock], later[0][0] - time.monotonic() if later else None)):
+        # select() waits to the microsecond; poll() would round every delay up to the next millisecond.
+        while pipe not in (ready := select([pipe, sock], [], [], max(0.0, later[0][0] - time.monotonic()) if later else None)[0]):
             now = time.monotonic()
             while ready:
                 try:

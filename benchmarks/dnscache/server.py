@@ -46,8 +46,9 @@ def _serve(pipe: Connection) -> None:
         pipe.send(sock.getsockname())
         later: list[tuple[float, int, bytes, Server]] = []
         count = 0
+        heard_from: list[Connection | socket.socket] = [pipe, sock]
         # select() waits to the microsecond; poll() would round every delay up to the next millisecond.
-        while pipe not in (ready := select([pipe, sock], [], [], max(0.0, later[0][0] - time.monotonic()) if later else None)[0]):
+        while pipe not in (ready := select(heard_from, [], [], max(0.0, later[0][0] - time.monotonic()) if later else None)[0]):
             now = time.monotonic()
             while ready:
                 try:

@@ -32,7 +32,7 @@ class Sowings:
         self._known = known[:: max(1, urls // links)][:links]
         self._numbers = count()
         self._seen, self._bloom = Seen(), Bloom(urls, 16)
-        self._seen.unseen((candidate.address for candidate in self._known), 1)
+        self._seen.remember((candidate.address for candidate in self._known), 1)
         for candidate in known:
             self._bloom.add(candidate.address.url)
 

@@ -14,6 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from crawling.frontier.budget import within_budget
 from crawling.frontier.chronicle import Chronicle
 from crawling.frontier.contents import Contents, find_originals
+from crawling.frontier.copying import copy_in
 from crawling.frontier.counting import count_outcomes
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.lengths import commit_lengths, commit_lengths_alone
@@ -163,7 +164,7 @@ def record(
         commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
         pages = [_page(run.pk, outcome, originals) for outcome in kept if outcome.answer]
-        Page.objects.bulk_create(pages)
+        copy_in(Page, pages)
         _keep_extracted(run.pk, kept)
         links, refusals = within_budget(run, [link for outcome in kept for link in outcome.links])
         refusals += [refusal for outcome in kept for refusal in outcome.refusals]
@@ -182,7 +183,7 @@ def record(
             {url: row.queue_id for url, row in settled.items()},
             discovered=discovered + caught,
             quarantined=caught + held,
-            duplicate=sum(page.duplicate_of is not None for page in pages),
+            duplicate=sum(page["duplicate_of"] is not None for page in pages),
         )
         memory.chronicle.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
     memory.contents.learn(originals)
@@ -225,48 +226,48 @@ def _text(value: str) -> str:
 
 def _keep_extracted(run_id: int, outcomes: Sequence[Outcome]) -> None:
     rows = [(outcome.url_id, *row) for outcome in outcomes if outcome.answer for row in outcome.answer.extracted]
-    ExtractedRow.objects.bulk_create(ExtractedRow(run_id=run_id, url_id=url, name=name, value=_text(value)) for url, name, value in rows)
+    copy_in(ExtractedRow, [{"run_id": run_id, "url_id": url, "name": name, "value": _text(value)} for url, name, value in rows])
 
 
-def _page(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> Page:
+def _page(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> dict[str, object]:
     answer = outcome.answer
     assert answer is not None
     place = outcome.parcel.place if outcome.parcel else None
     original = originals.get(answer.digest, outcome.url_id)
-    return Page(
-        url_id=outcome.url_id,
-        run_id=run_id,
-        status=answer.status,
-        final_url=answer.final_url,
-        content_type=_text(answer.content_type),
-        charset=_text(answer.charset),
-        title=_text(answer.title),
-        bytes=answer.bytes,
-        fingerprint=answer.fingerprint,
-        address=answer.address,
-        fetch_seconds=answer.fetch_seconds,
-        fetched_at=answer.fetched_at,
-        archive_file_id=place.file_id if place else None,
-        archive_offset=place.offset if place else None,
-        archive_length=place.length if place else None,
-        payload_sha256=place.payload_sha256 if place else None,
-        is_revisit=place is not None and place.is_revisit,
-        digest=answer.digest or None,
-        duplicate_of=original if original != outcome.url_id else None,
-        simhash=answer.simhash,
-        canonical=answer.canonical,
-        author=_text(answer.author),
-        description=_text(answer.description),
-        abstract=_text(answer.abstract),
-        language=_text(answer.language),
-        links=answer.links,
-        needs_browser=answer.needs_browser,
-        last_modified=answer.last_modified,
-        expires_at=answer.expires_at,
-        etag=_text(answer.etag),
-        unchanged_since=answer.unchanged_since,
-        reused_from=answer.reused_from,
-    )
+    return {
+        "url_id": outcome.url_id,
+        "run_id": run_id,
+        "status": answer.status,
+        "final_url": answer.final_url,
+        "content_type": _text(answer.content_type),
+        "charset": _text(answer.charset),
+        "title": _text(answer.title),
+        "bytes": answer.bytes,
+        "fingerprint": answer.fingerprint,
+        "address": answer.address,
+        "fetch_seconds": answer.fetch_seconds,
+        "fetched_at": answer.fetched_at,
+        "archive_file_id": place.file_id if place else None,
+        "archive_offset": place.offset if place else None,
+        "archive_length": place.length if place else None,
+        "payload_sha256": place.payload_sha256 if place else None,
+        "is_revisit": place is not None and place.is_revisit,
+        "digest": answer.digest or None,
+        "duplicate_of": original if original != outcome.url_id else None,
+        "simhash": answer.simhash,
+        "canonical": answer.canonical,
+        "author": _text(answer.author),
+        "description": _text(answer.description),
+        "abstract": _text(answer.abstract),
+        "language": _text(answer.language),
+        "links": answer.links,
+        "needs_browser": answer.needs_browser,
+        "last_modified": answer.last_modified,
+        "expires_at": answer.expires_at,
+        "etag": _text(answer.etag),
+        "unchanged_since": answer.unchanged_since,
+        "reused_from": answer.reused_from,
+    }
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:

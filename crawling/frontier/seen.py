@@ -19,15 +19,27 @@ class Seen:
         self._depths: dict[str, int] = {}
 
     def unseen(self, addresses: Iterable[Address], depth: int) -> list[Address]:
-        """Return those not told of before at this depth or a lesser one, and remember them; one told of again counts as fresh."""
+        """Return those not told of before at this depth or a lesser one; one told of again counts as fresh."""
         new = []
         with self._lock:
             for address in addresses:
-                known = self._depths.pop(address.url, None)  # put back at the end: popular URLs stay
+                known = self._depths.get(address.url)
                 if known is None or depth < known:
                     new.append(address)
-                    known = depth
-                self._depths[address.url] = known
+                else:
+                    self._depths[address.url] = self._depths.pop(address.url)  # put back at the end: popular URLs stay
+        return new
+
+    def remember(self, addresses: Iterable[Address], depth: int) -> None:
+        """These go to the frontier now, at this depth."""
+        with self._lock:
+            for address in addresses:
+                known = self._depths.pop(address.url, depth)
+                self._depths[address.url] = min(known, depth)
             while len(self._depths) > self._capacity:
                 del self._depths[next(iter(self._depths))]
-        return new
+
+    def forget(self) -> None:
+        """Other rules hold from now on, so that each URL is to be judged again."""
+        with self._lock:
+            self._depths.clear()

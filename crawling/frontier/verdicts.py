@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Sum
 
+from crawling.frontier.copying import copy_in
 from crawling.models import Verdict, VerdictCount
 from crawling.rules.addresses import Address, fingerprint
 from crawling.rules.filters import Rule, Ruling
@@ -112,7 +113,7 @@ def keep_refusals(cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal
     if not new:
         return
     room = max(0, MOST_ROWS - int(VerdictCount.objects.filter(run=run_id).aggregate(n=Sum("kept"))["n"] or 0))
-    Verdict.objects.bulk_create(_row(run_id, mark, refusal, revision) for mark, refusal in new[:room])
+    copy_in(Verdict, [_row(run_id, mark, refusal, revision) for mark, refusal in new[:room]])
     kept, more = (Counter(refusal.rule.value for _, refusal in part) for part in (new[:room], new[room:]))
     rules = sorted({*kept, *more})
     cursor.execute(ADD_COUNTS, [run_id, rules, [kept[rule] for rule in rules], [more[rule] for rule in rules]])
@@ -147,16 +148,16 @@ def _add_links(cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal]) 
     cursor.execute(ADD_LINKS, [*columns, run_id])
 
 
-def _row(run_id: int, mark: int, refusal: Refusal, revision: str) -> Verdict:
-    return Verdict(
-        run_id=run_id,
-        fingerprint=mark,
-        url=refusal.url,
-        rule=refusal.rule.value,
-        sentence=refusal.sentence,
-        revision=revision,
-        depth=refusal.depth,
-        hops=refusal.hops,
-        via=refusal.via,
-        links=refusal.links,
-    )
+def _row(run_id: int, mark: int, refusal: Refusal, revision: str) -> dict[str, object]:
+    return {
+        "run_id": run_id,
+        "fingerprint": mark,
+        "url": refusal.url,
+        "rule": refusal.rule.value,
+        "sentence": refusal.sentence,
+        "revision": revision,
+        "depth": refusal.depth,
+        "hops": refusal.hops,
+        "via": refusal.via,
+        "links": refusal.links,
+    }

@@ -54,12 +54,18 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     if target and claimed.redirects >= MOST_REDIRECTS:
         too_many = FetchStatus.TOO_MANY_REDIRECTS
         return Outcome(claimed.id, UrlState.FAILED, too_many, too_many.sentence, answer=answer, parcel=parcel)
+    links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, kit)
+    state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
+    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
+
+
+def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
+    if not sitemaps:
+        return []
     maps = Links(address.url)
     for sitemap in sitemaps:
         maps.add(sitemap)
-    links, refusals = _links(claimed, address, [*document.links, *maps.found], target, kit)
-    state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
-    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
+    return maps.found
 
 
 def _parcel(claimed: ClaimedUrl, fetched: Fetched) -> Parcel | None:
@@ -112,11 +118,14 @@ class _Gate:
         self.refusals: list[Refusal] = []
 
     def candidates(self, links: Iterable[Address], depth: int, *, counts_all: bool = False) -> list[Candidate]:
-        """Those of a page's links that the frontier should hear of; `counts_all`: even of what it knows."""
-        hops = {link.url: (link, ruling.hops) for link in links if (ruling := self.judge(link, depth=depth, hops=self._claimed.hops))}
-        admitted = [link for link, _ in hops.values()]
-        found = admitted if counts_all else self._kit.seen.unseen(admitted, depth)
-        made = (_candidate(link, depth, hops[link.url][1], self._claimed, self._kit) for link in found)
+        """Those of a page's links that the frontier should hear of; `counts_all`: even of what it knows.
+
+        What it was told of is not judged again: most links of most pages are old news.
+        """
+        news = links if counts_all else self._kit.seen.unseen(links, depth)
+        admitted = {link: ruling.hops for link in news if (ruling := self.judge(link, depth=depth, hops=self._claimed.hops))}
+        self._kit.seen.remember(admitted, depth)
+        made = (_candidate(link, depth, hops, self._claimed, self._kit) for link, hops in admitted.items())
         return [candidate for candidate in made if candidate]
 
     def judge(self, link: Address, *, depth: int, hops: int, is_seed: bool = False) -> Ruling | None:

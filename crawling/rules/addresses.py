@@ -72,20 +72,19 @@ def read_address(text: str, base: str | None = None) -> Address:
     scheme = url.protocol[:-1]
     if scheme not in SCHEMES:
         raise BadUrl(f"{text[:200]!r}: scheme {scheme!r} cannot be crawled; use {' or '.join(sorted(SCHEMES, reverse=True))}")
-    if scheme == "file" and url.hostname:
+    hostname, port, href = url.hostname, url.port, url.href  # each is read once: reading is what costs here
+    if scheme == "file" and hostname:
         raise BadUrl(f"{text[:200]!r}: a file: URL has three slashes and names no host, like file:///srv/papers/")
-    if url.username or url.password:
+    if "@" in href and (url.username or url.password):
         raise BadUrl(f"{text[:200]!r}: remove the user name and password from the URL")
-    if url.hash:
-        url.hash = ""
-    href = url.href
+    href = href.partition("#")[0]
     if len(href) > MAX_URL_LENGTH:
         raise BadUrl(f"{href[:80]!r}… is longer than {MAX_URL_LENGTH} characters")
-    if len(url.hostname) > MAX_NAME_LENGTH:
+    if len(hostname) > MAX_NAME_LENGTH:
         raise BadUrl(f"{href[:80]!r}…: the host's name is longer than {MAX_NAME_LENGTH} characters")
-    if url.port == "0":  # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not vetted
+    if port == "0":  # nobody can listen there, and urllib3 would take it for the scheme's own port, which was not vetted
         raise BadUrl(f"{text[:200]!r}: port 0 cannot be connected to")
-    return Address(href.removesuffix("#"), scheme, url.hostname, int(url.port or DEFAULT_PORTS[scheme]))
+    return Address(href, scheme, hostname, int(port or DEFAULT_PORTS[scheme]))
 
 
 def may_lead(scheme: str, to: str) -> bool:

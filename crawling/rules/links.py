@@ -51,8 +51,8 @@ class Links:
         """The address of a link that needs no parser, which would take ten times as long; None for every other."""
         if self._start is None or len(text) > LONGEST_PLAIN or not PLAIN.fullmatch(text):
             return None
-        start = self._start.origin if text[0] == "/" else self._start.url
-        return replace(self._start, url=start + text)
+        start = self._start
+        return Address((start.origin if text[0] == "/" else start.url) + text, start.scheme, start.hostname, start.port)
 
     def join(self, text: str) -> str:
         """The address of one link by itself; "" if it is none."""

@@ -66,10 +66,10 @@ class Scope:
         """A sentence's part for an address that is not admitted; empty for one that is."""
         if not self.reaches(address):
             return {
-                Reach.HOST: f"{address.host_key} is no host of a seed",
-                Reach.PATH: f"{_directory(address)} is in no directory of a seed",
-                Reach.DOMAIN: f"{_root(Reach.DOMAIN, address)} is no domain of a seed",
-            }[self.reach]
+                Reach.HOST: lambda: f"{address.host_key} is no host of a seed",
+                Reach.PATH: lambda: f"{_directory(address)} is in no directory of a seed",
+                Reach.DOMAIN: lambda: f"{_root(Reach.DOMAIN, address)} is no domain of a seed",
+            }[self.reach]()
         return "" if self.admits_depth(depth) else self.why_not_so_deep()
 
     def why_not_so_deep(self) -> str:

@@ -65,6 +65,7 @@ class HostTurns:
         if (key := rules_key(run.crawl)) != self._rules:
             self._kit.filters, self._rules = filters_of(run.crawl, run), key
             self._kit.refusals.forget()
+            self._kit.seen.forget()
         politeness = self._kit.politeness = Politeness(**run.crawl.politeness)
         for visit in self._visits.values():
             visit.configured_delay, visit.politeness = delay_seconds, politeness

@@ -24,7 +24,7 @@ class Dropped:
 
     def __call__(self, execute, sql, params, many, context):
         result = execute(sql, params, many, context)
-        if 'INSERT INTO "crawling_page"' in sql and not self.is_done:
+        if "INSERT INTO crawling_runcount" in sql and not self.is_done:
             self.is_done = True
             mine = connection.connection.info.backend_pid
             with psycopg.connect(**connection.get_connection_params(), autocommit=True) as other:

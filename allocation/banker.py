@@ -13,6 +13,8 @@ from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import chain
+from operator import le, sub
 from typing import Any
 
 from allocation import safety
@@ -59,15 +61,14 @@ class State:
     allocation: Matrix
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "available", _vector("available", self.available, length=None))
-        for name in ("maximum", "allocation"):
-            rows = getattr(self, name)
-            object.__setattr__(self, name, tuple(_vector(f"{name}[{i}]", row, length=len(self.available)) for i, row in enumerate(rows)))
-        if len(self.maximum) != len(self.allocation):
-            raise ValueError(f"maximum has {len(self.maximum)} rows, allocation has {len(self.allocation)}")
-        for i, (held, most) in enumerate(zip(self.allocation, self.maximum, strict=True)):
-            if not fits(held, most):
-                raise ValueError(f"process {i} holds {held}, more than its maximum {most}")
+        available = _vector("available", self.available, length=None)
+        maximum, allocation = (_matrix(name, getattr(self, name), length=len(available)) for name in ("maximum", "allocation"))
+        if len(maximum) != len(allocation):
+            raise ValueError(f"maximum has {len(maximum)} rows, allocation has {len(allocation)}")
+        if not all(map(le, chain.from_iterable(allocation), chain.from_iterable(maximum))):
+            i = next(i for i, (held, most) in enumerate(zip(allocation, maximum, strict=True)) if not fits(held, most))
+            raise ValueError(f"process {i} holds {allocation[i]}, more than its maximum {maximum[i]}")
+        self.__dict__.update(available=available, maximum=maximum, allocation=allocation)
 
     @classmethod
     def from_arrays(cls, available: Any, maximum: Any, allocation: Any) -> State:
@@ -170,17 +171,32 @@ def granted(state: State, process: int, request: Vector) -> State:
 
 
 def minus(a: Vector, b: Vector) -> Vector:
-    return tuple(x - y for x, y in zip(a, b, strict=True))
+    safety.check_lengths(a, b)
+    return tuple(map(sub, a, b))
+
+
+def _matrix(name: str, rows: Iterable[Iterable[int]], *, length: int) -> Matrix:
+    """The rows as tuples. They are checked all at once: row by row, that took longer than the search for a hundred holders."""
+    matrix = tuple(map(tuple, rows))
+    numbers = list(chain.from_iterable(matrix))
+    if not (set(map(len, matrix)) <= {length} and _are_whole(numbers)):
+        for i, row in enumerate(matrix):
+            _vector(f"{name}[{i}]", row, length=length)
+    return matrix
 
 
 def _vector(name: str, values: Iterable[int], *, length: int | None) -> Vector:
     vector = tuple(values)
     if length is not None and len(vector) != length:
         raise ValueError(f"{name} has {len(vector)} entries, but there are {length} classes")
-    # For a hundred holders of ten classes this is half of a decision, so it goes through C.
-    if vector and (set(map(type, vector)) != {int} or min(vector) < 0):
+    if not _are_whole(vector):
         raise ValueError(f"{name} must hold whole numbers from 0 up, not {vector}")
     return vector
+
+
+def _are_whole(numbers: Sequence[int]) -> bool:
+    """Whether all are of type int, which bool is not, and none is negative."""
+    return set(map(type, numbers)) <= {int} and min(numbers, default=0) >= 0
 
 
 def _plain(values: Any) -> Any:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import add, le
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,11 +127,16 @@ def _by_pointers(work: Array, rows: Array, needs: Array, held: Array, until: int
 
 def fits(a: Vector, b: Vector) -> bool:
     """Whether a <= b in every class. (Comparing tuples with <= would be lexicographic, and wrong.)"""
-    for x, y in zip(a, b, strict=True):  # noqa: SIM110 - the generator of all() would double the cost of a pass
-        if x > y:
-            return False
-    return True
+    check_lengths(a, b)
+    return all(map(le, a, b))
 
 
 def plus(a: Vector, b: Vector) -> Vector:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+    check_lengths(a, b)
+    return tuple(map(add, a, b))
+
+
+def check_lengths(a: Vector, b: Vector) -> None:
+    """map() stops at the shorter of two, and says nothing. Raises ValueError."""
+    if len(a) != len(b):
+        raise ValueError(f"{a} and {b} are of different lengths")

@@ -81,7 +81,8 @@ class Bank:
         if self.pool.policy == Policy.NAIVE:
             return Decision(Verdict.GRANT)
         state, rows = self.state(process)
-        decision = banker.examine(state, rows.index(process), amounts, state_is_safe=self.pool.is_safe)
+        asker = next(i for i, row in enumerate(rows) if row is process)  # index() would compare models, which is slow
+        decision = banker.examine(state, asker, amounts, state_is_safe=self.pool.is_safe)
         return Decision(decision.verdict, tuple(rows[i].pk for i in decision.sequence))
 
     def reason_of(self, process: Process, amounts: Vector, verdict: Verdict) -> str:

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import Cursor
 
@@ -71,9 +71,10 @@ def planned_cursor() -> CursorWrapper:
 
     Django's own puts them into the text, so that every statement is a new one: a sixth of a grant, a third of a search.
     """
-    connection.ensure_connection()
-    wrapped = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    return wrapped(Cursor(connection.connection))  # type: ignore[arg-type]  # the stubs know no others
+    server = connections[DEFAULT_DB_ALIAS]  # `connection` would look for it at each mention
+    server.ensure_connection()
+    wrapped = server.make_debug_cursor if server.queries_logged else server.make_cursor
+    return wrapped(Cursor(server.connection))  # type: ignore[arg-type]  # the stubs know no others
 
 
 def _insist(attempt: Callable[[], T]) -> T:

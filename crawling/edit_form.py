@@ -19,7 +19,7 @@ from crawling.services.editing import EDITABLE
 from crawling.thresholds_form import ThresholdsForm, thresholds_answers
 
 #: questions that it shares with the form for a new crawl
-SHARED = ("scope", "max_pages", "max_depth", "max_megabytes", "max_minutes", "delay_seconds")
+SHARED = ("scope", "max_pages", "max_depth", "max_megabytes", "max_minutes", "delay_seconds", "priority")
 
 
 class EditForm(FiltersForm, BudgetForm, ThresholdsForm, PolitenessForm, FetchingForm):
@@ -36,7 +36,7 @@ class EditForm(FiltersForm, BudgetForm, ThresholdsForm, PolitenessForm, Fetching
         """All fields that may be edited but the name, unchecked; what was left empty has its default."""
         answers = self.cleaned_data
         fields: dict[str, Any] = {name: CrawlOrder.model_fields[name].get_default(call_default_factory=True) for name in EDITABLE[1:]}
-        fields |= {name: answers[name] for name in ("scope", "max_pages", "max_depth", "delay_seconds") if answers.get(name)}
+        fields |= {name: answers[name] for name in ("scope", "max_pages", "max_depth", "delay_seconds", "priority") if answers.get(name)}
         fields |= {name: scaled(answers[mine], by) for name, mine, by in SCALES if answers.get(mine)}
         return {**fields, **self.filters(), **self.budget(), **self.thresholds(), **self.politeness(), **self.fetching()}
 
@@ -49,7 +49,11 @@ class EditForm(FiltersForm, BudgetForm, ThresholdsForm, PolitenessForm, Fetching
 
 def edit_answers(crawl: CrawlJob) -> dict[str, Any]:
     """The form as the order stands."""
-    answers = {name: plain(value) for name in ("max_pages", "max_depth", "delay_seconds") if (value := getattr(crawl, name)) is not None}
+    answers = {
+        name: plain(value)
+        for name in ("max_pages", "max_depth", "delay_seconds", "priority")
+        if (value := getattr(crawl, name)) is not None
+    }
     answers |= {mine: plain(value / by) for name, mine, by in SCALES if (value := getattr(crawl, name)) is not None}
     answers |= {**politeness_answers(crawl), **fetching_answers(crawl, masked=True), **thresholds_answers(crawl)}
     return {**answers, "scope": crawl.scope, **filters_answers(crawl), **budget_answers(crawl)}

@@ -43,7 +43,7 @@ SECTIONS = (
     ),
     Section("ordering", "Order of visits", "Breadth first: near the start before far from it.", ("order", *OrderingForm.base_fields)),
     Section("politeness", "More politeness", "A slow host rests as long as its last answer took.", tuple(PolitenessForm.base_fields)),
-    Section("claims", "Max per class", "As the choice above says.", ("batch_size",), CLAIM),
+    Section("claims", "Max per class, and priority", "As the choice above says; no priority.", ("batch_size", "priority"), CLAIM),
     Section(
         "fetching",
         "How it asks",

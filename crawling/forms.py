@@ -40,7 +40,7 @@ FORM_FIELD = {
 }
 #: limits that the order has in another unit, with a number that they may be
 EXAMPLES = {"max_megabytes": "500", "max_minutes": "90"}
-AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size", "archive")
+AS_THEY_ARE = ("scope", "order", "max_pages", "max_depth", "delay_seconds", "processes", "batch_size", "priority", "archive")
 CLAIM = "claim_"
 SCOPES = (
     (Reach.HOST, "the hosts of these addresses"),
@@ -102,6 +102,12 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         "Parallel workers", "They share the hosts out among them; more than one gains nothing on one host.", initial="1"
     )
     preset = forms.ChoiceField(label="Claim by", initial="normal", widget=forms.RadioSelect)
+    priority = number_field(
+        "Priority at the bank",
+        "-10 to 10: each step lets its starts go a minute ahead of others; 10 is urgent, and may use what is reserved.",
+        initial="0",
+        mode="text",
+    )
     archive = forms.ChoiceField(
         label="Archive",
         required=False,

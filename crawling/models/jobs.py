@@ -43,6 +43,7 @@ class CrawlJob(models.Model):
     reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.rules.sections.reuse`")
     thresholds = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.thresholds`")
     claim = models.JSONField(help_text="Max: units by resource class")
+    priority = models.SmallIntegerField(default=0, db_default=0, help_text="of its starts at the bank, -10 to 10")
     retention = models.JSONField(default=dict, blank=True, help_text="which runs are kept: `crawling.rules.retention`")
     spent_numbers = models.PositiveIntegerField(
         db_default=0, default=0, help_text="runs up to this number were deleted; none is given again"

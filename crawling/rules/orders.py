@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, field_validator
 
+from allocation.fairness import PRIORITIES
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.fields import NUMBER, ONE_LINE, Bytes, Count, Text
 from crawling.rules.ranking import Order
@@ -47,6 +48,7 @@ class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, 
     requisites: what pages are shown with (images, sheets, scripts, media) is fetched like any link.
     extract: name -> CSS selector of what is taken out of every HTML page; `::attr(NAME)` behind it takes an attribute.
     claim: Max, units by resource class; classes that are left out take the pool's usual share.
+    priority: of its starts at the bank: each step is a minute's lead, and 10 is urgent, which may use what is reserved.
     processes: crawl processes that share the hosts; on one host a second one gains nothing.
     Its other fields are those of its parts.
     """
@@ -69,6 +71,7 @@ class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, 
     requisites: bool = False
     extract: Annotated[dict[Name, Text], Field(max_length=MAX_RULES)] = Field(default_factory=dict)
     claim: dict[str, Units] = Field(default_factory=dict)
+    priority: Annotated[int, Field(ge=min(PRIORITIES), le=max(PRIORITIES)), NUMBER] = 0
 
     @field_validator("extract")
     @classmethod

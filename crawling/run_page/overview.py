@@ -135,6 +135,7 @@ class CrawlPage:
             "--max-seconds": crawl.max_seconds,
             "--delay": f"{crawl.delay_seconds:g}",
             "--processes": crawl.processes if crawl.processes > 1 else None,
+            "--priority": crawl.priority or None,
             "--reuse-seconds": crawl.reuse.get("reuse_seconds") or None,
         }
         given = [f"{name} {value}" for name, value in options.items() if value is not None]

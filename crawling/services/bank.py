@@ -93,6 +93,7 @@ def _registered(pool: Pool, process: RunProcess) -> Process:
         label=_label(process),
         run_ref=reference,
         maximum=process.run.crawl.claim,
+        priority=process.run.crawl.priority,
         after_epoch=latest.epoch if latest else 0,
     )
 

@@ -50,6 +50,7 @@ def order_of(crawl: CrawlJob) -> dict[str, Any]:
         **ReuseOrder(**crawl.reuse).model_dump(),
         **ThresholdsPart(**crawl.thresholds).model_dump(),
         "claim": dict(crawl.claim),
+        "priority": crawl.priority,
     }
 
 

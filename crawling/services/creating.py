@@ -100,6 +100,7 @@ def row_of(order: CrawlOrder, claim: dict[str, int]) -> CrawlJob:
         reuse=order.model_dump(include=set(ReuseOrder.model_fields)),
         thresholds=part_of(order, ThresholdsPart),
         claim=claim,
+        priority=order.priority,
     )
 
 

@@ -28,10 +28,10 @@ from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.cloning import order_of
 from crawling.services.creating import is_taken, login_errors, name_is_taken
-from crawling.services.maximum import check_max, tell_bank
+from crawling.services.maximum import AT_THE_BANK, check_max, tell_bank
 
 #: a live run obeys these within a second; the others have shaped its frontier and its place in the bank
-OF_THE_CRAWL = ("name", "scope", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", "claim")
+OF_THE_CRAWL = ("name", "scope", "max_pages", "max_depth", "max_bytes", "max_seconds", "delay_seconds", "claim", "priority")
 #: the columns that keep a part of the order each
 PARTS: dict[str, tuple[str, ...]] = {
     "filters": tuple(FiltersPart.model_fields),
@@ -64,12 +64,12 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
     values = {name: getattr(order, name) for name in EDITABLE if name in fields}
     if "claim" in values:
         values["claim"] = check_max(crawl, order.claim)
-        tell_bank(crawl, crawl.claim, values["claim"])
+    tell_bank(crawl, {name: getattr(crawl, name) for name in AT_THE_BANK}, values)
     try:
         edited = _edit(crawl.pk, values, by, revision)
     except (IntegrityError, WrongState) as error:
-        if "claim" in values:
-            tell_bank(crawl, values["claim"], CrawlJob.objects.get(pk=crawl.pk).claim)
+        stands = CrawlJob.objects.get(pk=crawl.pk)
+        tell_bank(crawl, values, {name: getattr(stands, name) for name in AT_THE_BANK if name in values})
         if isinstance(error, WrongState):
             raise
         raise BadOrder(name_is_taken(order.name)) from error

@@ -1,17 +1,21 @@
-"""Change a crawl's Max, also while it runs: first at the bank, which may refuse, then in the order, which shifts follow."""
+"""Change a crawl's Max and priority, also while it runs: first at the bank, which may refuse, then in the order, which shifts follow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from allocation.errors import AllocationError, ClaimBelowHoldings, ProcessFinished
-from allocation.services import change_claim
+from allocation.services import ProcessLimits, change_process
 from crawling.errors import BadOrder
 from crawling.models import CrawlJob, RunProcess
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.claims import GROWING, complete_claim
 from crawling.services.bank import default_pool
 from crawling.services.creating import capacity_of
+
+#: fields of an order that the bank knows of a run's processes
+AT_THE_BANK = ("claim", "priority")
 
 
 def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
@@ -28,23 +32,36 @@ def check_max(crawl: CrawlJob, claim: Mapping[str, int]) -> dict[str, int]:
     return full
 
 
-def tell_bank(crawl: CrawlJob, old: Mapping[str, int], claim: Mapping[str, int]) -> None:
-    """Change Max of the processes of the live run, where it differs from the old one, all or none. One that holds more is left to its
-    shift, which gives back first.
+def tell_bank(crawl: CrawlJob, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Change Max and priority of the processes of the live run, where the fields of the order differ from the old ones, all or none.
 
-    Raises BadOrder with the bank's own sentence.
+    A process that holds more than its new Max is left to its shift, which gives back first; a start that waits takes the turn of its
+    new priority. Raises BadOrder with the bank's own sentence.
     """
-    changed = {key: units for key, units in claim.items() if units != old.get(key, 0)}
-    before = {key: old.get(key, 0) for key in changed}
+    before, priority = old.get("claim", {}), new.get("priority", old.get("priority"))
+    claim = {key: units for key, units in new.get("claim", {}).items() if units != before.get(key, 0)}
+    ranks = [ProcessLimits(priority=priority), ProcessLimits(priority=old.get("priority"))] if priority != old.get("priority") else []
+    if ranks:
+        _change_all(crawl, "priority", *ranks)
+    try:
+        if claim:
+            _change_all(crawl, "claim", ProcessLimits(claim), ProcessLimits({key: before.get(key, 0) for key in claim}))
+    except BadOrder:
+        if ranks:
+            _change_all(crawl, "priority", *reversed(ranks))
+        raise
+
+
+def _change_all(crawl: CrawlJob, field: str, new: ProcessLimits, old: ProcessLimits) -> None:
     done: list[int] = []
     live = RunProcess.objects.filter(run__crawl=crawl, bank_process__isnull=False).exclude(run__state__in=ENDED_STATES)
-    for process in live.order_by("number").values_list("bank_process", flat=True) if changed else ():
+    for process in live.order_by("number").values_list("bank_process", flat=True):
         try:
-            change_claim(process=process, maximum=changed)
+            change_process(process=process, limits=new)
         except (ClaimBelowHoldings, ProcessFinished):
             continue
         except AllocationError as error:
             for other in done:
-                change_claim(process=other, maximum=before)
-            raise BadOrder({"claim": str(error)}) from error
+                change_process(process=other, limits=old)
+            raise BadOrder({field: str(error)}) from error
         done.append(process)

@@ -73,6 +73,8 @@ MISTAKES = [
     ("processes", 65, "must be 64 or less"),
     ("batch_size", 0, "must be 1 or more"),
     ("batch_size", 501, "must be 500 or less"),
+    ("priority", 11, "must be 10 or less"),
+    ("priority", -11, "must be -10 or more"),
     ("claim", ["worker"], "table of class and units"),
     ("claim.memory", {"memory": -1}, "must be 0 or more"),
     ("claim.memory", {"memory": "much"}, "whole number"),

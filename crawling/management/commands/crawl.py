@@ -48,6 +48,7 @@ class Command(BaseCommand):
         parser.add_argument("--max-seconds", help="stop so many seconds after the first fetch")
         parser.add_argument("--delay", dest="delay_seconds", help="seconds between two fetches from a host (default: 1)")
         parser.add_argument("--processes", help="crawl processes that share the hosts (default: 1)")
+        parser.add_argument("--priority", help="at the bank, -10 to 10: each step is a minute's lead, and 10 is urgent (default: 0)")
         parser.add_argument("--batch-size", help="URLs a host hands out at a time; 1 keeps the order exact (default: 100)")
         parser.add_argument("--no-archive", dest="archive", action="store_false", default=None, help="keep no WARC files of the answers")
         parser.add_argument("--obey-nofollow", action="store_true", default=None, help="leave links marked nofollow alone")
@@ -162,6 +163,7 @@ def given_fields(options: dict[str, Any]) -> dict[str, Any]:
         "delay_seconds",
         "processes",
         "batch_size",
+        "priority",
         "archive",
         "obey_nofollow",
         "requisites",

@@ -4,6 +4,7 @@ import time
 import pytest
 from django.db import close_old_connections, connection
 
+from dnscache import resolver as resolver_module
 from dnscache.answers import Status
 from dnscache.models import DnsEntry
 from dnscache.resolver import Source
@@ -111,3 +112,22 @@ def test_a_thread_waits_for_anothers_look_up_no_longer_than_its_own_deadline(res
     leader.join()
     assert resolver.resolve("slow-800.test").addresses == (PLAIN,)
     close_old_connections()
+
+
+@pytest.mark.django_db
+def test_a_fault_of_ours_in_one_look_up_is_raised_and_lets_nobody_wait(resolver, monkeypatch):
+    real = resolver_module.ask
+
+    def stumble(name, **options):
+        if name == "h3.test":
+            raise ZeroDivisionError
+        return real(name, **options)
+
+    monkeypatch.setattr(resolver_module, "ask", stumble)
+    with pytest.raises(ZeroDivisionError):
+        resolver.resolve_many([f"h{n}.test" for n in range(8)], parallel=4, deadline=5)
+    monkeypatch.undo()
+
+    found = resolver.resolve_many([f"h{n}.test" for n in range(8)], parallel=4, deadline=5)
+    assert {one.status for one in found.values()} == {Status.OK}
+    assert found["h3.test"].waited < 4, "it waited for the look-up that had failed"

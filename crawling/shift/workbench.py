@@ -26,6 +26,7 @@ class Workbench:
         self._drained: list[Visit] = []
         self._out = 0
         self._closed = False
+        self._watch: object = None
 
     def put(self, visit: Visit) -> None:
         """Add a visit, or put one back after a fetch; one without URLs, or at the beginning of a long rest, counts as drained."""
@@ -33,15 +34,32 @@ class Workbench:
             self._put(visit)
 
     def take(self, is_wanted: Callable[[], bool]) -> Visit | None:
-        """Wait for the next visit that is due. None: the workbench is closed, or the toe is not wanted any more."""
+        """Wait for the next visit that is due. None: the workbench is closed, or the toe is not wanted any more.
+
+        One toe keeps watch for the first that falls due, and wakes another when it takes it: if all woke each time, sixty-four toes
+        would spend as much on that as on their pages.
+        """
         with self._changed:
             while not self._closed and is_wanted():
                 wait = self._due[0][0] - time.monotonic() if self._due else None
                 if wait is not None and wait <= 0:
                     self._out += 1
-                    return heapq.heappop(self._due)[2]
+                    visit = heapq.heappop(self._due)[2]
+                    self._hand_on_the_watch()
+                    return visit
+                if wait is None or self._watch:
+                    self._changed.wait()
+                    continue
+                self._watch = mine = object()
                 self._changed.wait(wait)
+                if self._watch is mine:
+                    self._watch = None
+            self._hand_on_the_watch()
         return None
+
+    def _hand_on_the_watch(self) -> None:
+        if self._due and not self._watch:
+            self._changed.notify()
 
     def give_back(self, visit: Visit) -> None:
         """Return a visit that `take` handed out."""
@@ -53,9 +71,11 @@ class Workbench:
         if visit.urls and visit.free_at - time.monotonic() < LONG_REST_SECONDS:
             self._ticket += 1
             heapq.heappush(self._due, (visit.free_at, self._ticket, visit))
+            if self._due[0][2] is visit:
+                self._watch = None  # whoever keeps watch does so for a later one
+                self._changed.notify()
         else:
             self._drained.append(visit)
-        self._changed.notify_all()
 
     def drained(self) -> list[Visit]:
         """Take away the visits that have no URLs left or rest for long."""

@@ -148,3 +148,64 @@ def test_closing_wakes_every_toe_and_nothing_is_handed_out_after_it(bench):
 
     assert [taken for _, taken in threads] == [[None]] * 5
     assert take(bench) is None
+
+
+def waiting(bench, count):
+    """Wait until so many toes stand at the bench."""
+    until = time.monotonic() + 5
+    while len(bench._changed._waiters) < count:
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+def test_each_of_two_hosts_that_come_at_once_finds_a_toe(bench):
+    toes = [in_thread(lambda: take(bench)) for _ in range(3)]
+    waiting(bench, 3)
+
+    bench.put(visit("a", due_in=0.05))
+    bench.put(visit("b", due_in=0.06))
+    bench.put(visit("c"))
+    for thread, _ in toes:
+        thread.join(5)
+
+    assert sorted(one.host.name for _, taken in toes for one in taken) == ["a", "b", "c"]
+
+
+def test_a_toe_that_is_wanted_no_more_leaves_the_host_to_another(bench):
+    is_wanted = True
+    leaving, left = in_thread(lambda: bench.take(lambda: is_wanted))
+    waiting(bench, 1)
+    staying, taken = in_thread(lambda: take(bench))
+    waiting(bench, 2)
+
+    is_wanted = False
+    bench.put(visit("a", due_in=0.05))  # wakes the one that has waited longest
+    leaving.join(5)
+    staying.join(5)
+
+    assert left == [None]
+    assert [one.host.name for one in taken] == ["a"]
+
+
+def test_toes_that_have_nothing_to_do_are_left_alone(bench):
+    looks = []
+    idle = [in_thread(lambda: bench.take(lambda: looks.append(1) or True)) for _ in range(30)]
+    waiting(bench, 30)
+    busy = visit("a", urls=1)
+    looks.clear()
+
+    for _ in range(50):
+        bench.put(busy)
+        eventually_taken(bench, idle, busy)
+        idle.append(in_thread(lambda: bench.take(lambda: looks.append(1) or True)))
+        waiting(bench, 30)
+
+    assert len(looks) <= 50 * 4
+
+
+def eventually_taken(bench, idle, one):
+    until = time.monotonic() + 5
+    while not any(taken == [one] for _, taken in idle):
+        assert time.monotonic() < until
+        time.sleep(0.001)
+    idle[:] = [(thread, taken) for thread, taken in idle if not taken]

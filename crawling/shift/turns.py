@@ -53,6 +53,7 @@ class HostTurns:
         self._visits: dict[int, Visit] = {}
         self._drained: list[Visit] = []
         self._yielded: dict[int, float] = {}
+        self._aside: dict[int, float] = {}
         self._lease_again_at = 0.0
         self._rules = ""
 
@@ -151,6 +152,7 @@ class HostTurns:
         if room <= 0 or now < self._lease_again_at:
             return
         self._yielded = {host: until for host, until in self._yielded.items() if until > now}
+        self._aside = {host: until for host, until in self._aside.items() if until > now}
         hosts = lease_hosts(
             self._shift,
             limit=room,
@@ -174,6 +176,7 @@ class HostTurns:
             backoffs=host.backoffs,
             spent=host.spent,
             host_free_at=now + host.wait_seconds,
+            aside_until=self._aside.pop(host.host_id, 0.0),
         )
         visit.keep_budget()
         return visit
@@ -238,6 +241,8 @@ class HostTurns:
             ],
         )
         for visit in visits:
+            if visit.aside_until > now:
+                self._aside[visit.host.host_id] = visit.aside_until
             self._visits.pop(visit.host.queue_id, None)
 
     def _count_requests(self, visits: Collection[Visit]) -> None:

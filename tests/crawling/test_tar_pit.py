@@ -1,0 +1,138 @@
+"""One tar pit among a thousand hosts costs the rest at most a twentieth of the toes.
+
+Where every toe always has a host to go to, answers are what takes time, and not this machine: each of the rest's takes a second and a
+half, and each of the pit's as long as it is let. So what a crawl gets done in a while, counted in answers, hardly depends on what else
+the machine does.
+"""
+
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from crawling.services.steering import stop
+from tests.crawling.raw import read_request
+from tests.crawling.test_zero_gaps import Web, crawl, ended, serving
+from tests.stack import KEEPER, WORKER, running_stack, wait_until
+
+pytestmark = pytest.mark.usefixtures("identified")
+
+TOES = 8
+#: what one page of the rest takes, how long is looked, and what one document of the pit may take
+ANSWER_SECONDS, WINDOW_SECONDS, DOCUMENT_SECONDS = 1.5, 100.0, 10.0
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n"
+ROBOTS = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+LINKS = HEAD + b"".join(b'<a href="/%s%s">x</a>' % (one, other) for one in map(b"%c".__mod__, range(97, 123)) for other in (b"a", b"b"))
+
+
+class SlowWeb(Web):
+    """Each answer of the rest takes its time."""
+
+    def reply(self, request):
+        time.sleep(ANSWER_SECONDS)
+        return super().reply(request)
+
+
+class TarPit:
+    """A server whose pages do what `talk` does with their connections; `held` has when each of them began and ended."""
+
+    def __init__(self, talk, listener):
+        self.talk, self.listener, self.held = talk, listener, []
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self):
+        with suppress(OSError):  # the listener was closed
+            while True:
+                connection, _ = self.listener.accept()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        began = time.monotonic()
+        with connection, suppress(OSError):  # the crawler hung up
+            path = read_request(connection)
+            if path in (b"/robots.txt", b"/"):
+                connection.sendall(ROBOTS if path == b"/robots.txt" else LINKS)
+                return
+            self.held.append([began, None])
+            mine = self.held[-1]
+            try:
+                self.talk(connection)
+            finally:
+                mine[1] = time.monotonic()
+
+    def seconds(self, since, until):
+        """How long it kept toes between two moments."""
+        return sum(max(0.0, min(end or until, until) - max(begin, since)) for begin, end in list(self.held))
+
+
+def says_nothing(connection):
+    connection.recv(1)  # ends when the crawler hangs up
+
+
+def drips_for_ever(connection):
+    _drip(connection, 10 * WINDOW_SECONDS)
+
+
+def drips_and_ends_in_time(connection):
+    """Nothing is wrong with such an answer, so no time-out and no back-off binds it."""
+    _drip(connection, 0.9 * DOCUMENT_SECONDS)
+
+
+def answers_at_once(connection):
+    connection.sendall(HEAD)
+
+
+TALKS = (says_nothing, drips_for_ever, drips_and_ends_in_time)
+
+
+def _drip(connection, seconds):
+    connection.sendall(HEAD)
+    connection.settimeout(0.5)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        connection.sendall(b"x")
+        with suppress(TimeoutError):
+            if not connection.recv(1):
+                return
+
+
+@contextmanager
+def tar_pit(talk, port):
+    with socket.create_server(("127.0.0.2", port)) as listener:
+        yield TarPit(talk, listener)
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def answers(order, tmp_path, pit_name, talk):
+    """How many requests to the other 999 hosts a crawl gets answered in a while, and the part of the toes that the pit keeps meanwhile."""
+    web = SlowWeb(hosts=1000, pages=3)
+    web.names[10] = pit_name
+    with (
+        serving(web, {pit_name: "127.0.0.2"}) as (site, names),
+        tar_pit(talk, site.port) as pit,
+        running_stack(tmp_path, DNS_SERVERS=names) as stack,
+    ):
+        run = crawl(order, web, site, name=pit_name, processes=1, delay_seconds=0.2, document_seconds=DOCUMENT_SECONDS)
+        for command in (KEEPER, WORKER):
+            stack.start(command)
+        wait_until(lambda: pit.held and sum(web.in_flight.values()) >= TOES - 1, seconds=120)
+        since, before = time.monotonic(), len(site.log)
+        time.sleep(WINDOW_SECONDS)
+        until, answered = time.monotonic(), len(site.log) - before
+        stop(run.crawl)
+        wait_until(lambda: ended([run]), seconds=60)
+    return answered, pit.seconds(since, until) / (TOES * (until - since))
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(1200)
+def test_a_tar_pit_among_a_thousand_hosts_costs_the_rest_at_most_a_twentieth(order, pool, tmp_path):
+    without, _ = answers(order, tmp_path, "harmless.shared.test", answers_at_once)
+    beside = {talk.__name__: answers(order, tmp_path, f"{number}.pit.test", talk) for number, talk in enumerate(TALKS)}
+
+    print(f"{without} answers without a tar pit")
+    print("\n".join(f"{answered} beside one that {name}, which kept {kept:.1%} of the toes" for name, (answered, kept) in beside.items()))
+    assert {name: kept for name, (_, kept) in beside.items() if not 0 < kept <= 0.05} == {}
+    assert {name: answered for name, (answered, _) in beside.items() if answered < 0.95 * without} == {}

@@ -28,10 +28,18 @@ LINKS = HEAD + b"".join(b'<a href="/%s%s">x</a>' % (one, other) for one in map(b
 
 
 class SlowWeb(Web):
-    """Each answer of the rest takes its time."""
+    """Each page of the rest takes its time."""
+
+    at_work = answered = 0
 
     def reply(self, request):
+        if request.path == "/robots.txt":
+            return super().reply(request)
+        with self.lock:
+            self.at_work += 1
         time.sleep(ANSWER_SECONDS)
+        with self.lock:
+            self.at_work, self.answered = self.at_work - 1, self.answered + 1
         return super().reply(request)
 
 
@@ -106,7 +114,7 @@ def tar_pit(talk, port):
 
 
 def answers(order, tmp_path, pit_name, talk):
-    """How many requests to the other 999 hosts a crawl gets answered in a while, and the part of the toes that the pit keeps meanwhile."""
+    """How many pages of the other 999 hosts a crawl gets in a while, and the part of the toes that the pit keeps meanwhile."""
     web = SlowWeb(hosts=1000, pages=3)
     web.names[10] = pit_name
     with (
@@ -117,10 +125,10 @@ def answers(order, tmp_path, pit_name, talk):
         run = crawl(order, web, site, name=pit_name, processes=1, delay_seconds=0.2, document_seconds=DOCUMENT_SECONDS)
         for command in (KEEPER, WORKER):
             stack.start(command)
-        wait_until(lambda: pit.held and sum(web.in_flight.values()) >= TOES - 1, seconds=120)
-        since, before = time.monotonic(), len(site.log)
+        wait_until(lambda: pit.held and web.at_work >= TOES - 1, seconds=120)
+        since, before = time.monotonic(), web.answered
         time.sleep(WINDOW_SECONDS)
-        until, answered = time.monotonic(), len(site.log) - before
+        until, answered = time.monotonic(), web.answered - before
         stop(run.crawl)
         wait_until(lambda: ended([run]), seconds=60)
     return answered, pit.seconds(since, until) / (TOES * (until - since))

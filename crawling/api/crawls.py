@@ -28,7 +28,8 @@ State = Annotated[Literal["", *STATES], Query(description="only crawls in this s
 def detail(crawl: CrawlJob) -> dict[str, Any]:
     """A crawl with its dealings in the bank and the whole of its order."""
     run = crawl.runs.first()
-    return {**crawl_view(crawl).as_dict(), "bank": [_dealings(one) for one in dealings_of(run)] if run else [], "order": order_of(crawl)}
+    bank = [_dealings(one) for one in dealings_of(run)] if run else []
+    return {**crawl_view(crawl).as_dict(), "bank": bank, "order": order_of(crawl), "revision": crawl.revision}
 
 
 def _dealings(one: Dealings) -> DealingsOut:
@@ -67,7 +68,8 @@ def show(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
 @crawls.patch("/{crawl_id}", response=CrawlDetail, summary="Edit name, rules, limits, delay, weights or Max, even while it runs")
 @may_change
 def edit(request: Asking, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
-    """A run at work obeys within seconds. A host that is resting rests to the end of the delay that was promised."""
+    """A run at work obeys within seconds. A host that is resting rests to the end of the delay that was promised.
+    With a `revision` that is not the latest any more nothing is changed (409)."""
     return detail(edit_crawl(crawl_of(crawl_id), changes, by=request.user))
 
 

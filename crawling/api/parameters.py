@@ -39,7 +39,15 @@ CHANGES = {
     "title": "Changes",
     "type": "object",
     "description": "Fields of the order that may be edited at any time; a run at work obeys them within seconds.",
-    "properties": {name: ORDER["properties"][name] for name in EDITABLE},
+    "properties": {
+        "revision": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "on which the changes are based: if another holds by now, nothing is changed. Without it the fields named are "
+            "set, whoever has edited them meanwhile; other fields stay as others have set them",
+        },
+        **{name: ORDER["properties"][name] for name in EDITABLE},
+    },
     "additionalProperties": False,
     "examples": [{"max_pages": 2000, "delay_seconds": 2.0}],
 }

@@ -64,6 +64,7 @@ class DealingsOut(Schema):
 class CrawlDetail(CrawlOut):
     bank: list[DealingsOut] = Field(description="processes of the latest run that hold or wait for something")
     order: dict[str, Any] = Field(description="the fields that would make this crawl")
+    revision: int = Field(description="of the order; an edit may say on which it is based")
 
 
 class Retried(Schema):

@@ -15,6 +15,7 @@ from crawling.rules.budgets import NOTHING_SPENT, Spent
 from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 from crawling.rules.robots import Robots
 from crawling.rules.sections.politeness import Politeness
+from crawling.rules.sharing import seconds_aside
 from dnscache.addresses import dialled
 from dnscache.resolver import Resolution
 
@@ -33,6 +34,7 @@ class Visit:
     hops: what was answered on the way to a robots.txt that is not at its end yet; tries: how often a host on it was not to be had.
     turn: the address at which the visit has a turn that it waits for, or "".
     unreachable: addresses of the host that did not accept a connection.
+    aside_until: until then hosts that wait for a toe go first.
     """
 
     host: LeasedHost
@@ -57,6 +59,7 @@ class Visit:
     tries: int = 0
     turn: str = ""
     unreachable: set[str] = field(default_factory=set)
+    aside_until: float = 0.0
 
     def resolve(self, resolution: Resolution) -> None:
         """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until the URLs in hand are fetched."""
@@ -99,6 +102,10 @@ class Visit:
         """Leave the host alone for its delay from now on, at least."""
         self.host_free_at = max(self.host_free_at, time.monotonic() + self.delay)
         self.keep_budget()
+
+    def stand_aside(self, held_seconds: float, *, toes: int) -> None:
+        """The visit has kept one of the toes for so long: let others go first for as long as is fair."""
+        self.aside_until = time.monotonic() + seconds_aside(held_seconds, toes)
 
     def come_back_in(self, seconds: float) -> None:
         """Wait so long at least, for something that is not the host's doing."""

@@ -51,7 +51,10 @@ WEIGHTS = {"links_weight", "url_weight", "importance"}
 
 def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = None, revision: int | None = None) -> CrawlJob:
     """Change the fields named, checked like an order's. Raises BadOrder with a sentence by field, or WrongState if `revision`, on
-    which the changes were based, is not the latest any more; then nothing has changed."""
+    which the changes were based, is not the latest any more; then nothing has changed. Among the fields it may stand, too."""
+    fields = dict(fields)
+    if (stated := fields.pop("revision", None)) is not None:
+        revision = _read_revision(stated)
     if revision is not None:
         _check_revision(CrawlJob.objects.get(pk=crawl.pk), revision)
     errors = {name: f"cannot be edited; these can: {', '.join(EDITABLE)}" for name in fields if name not in EDITABLE}
@@ -95,6 +98,12 @@ def _edited_order(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     if fields.keys().isdisjoint(ASKING):
         return {**order, "seeds": crawl.seeds[:1], **fields}
     return {**order, **fetching_of(crawl).model_dump(), **unmasked(crawl, fields)}
+
+
+def _read_revision(stated: Any) -> int:
+    if isinstance(stated, bool) or not str(stated).isdecimal():
+        raise BadOrder({"revision": "must be the number of the revision on which the changes are based; leave it out to change it anyhow"})
+    return int(str(stated))
 
 
 def _check_revision(crawl: CrawlJob, revision: int) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from django.conf import settings
 from django.utils import timezone
@@ -24,8 +25,9 @@ from crawling.shift.buyer import Buyer
 DEADLINE_SECONDS = 30.0
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
-#: a toe puts an outcome behind its document at once; without it for so long the shift fails
-OUTCOME_SECONDS = 10.0
+#: a toe puts an outcome behind its document at once; without it after so many looks the shift fails. Not after so many seconds: of
+#: those a machine that was suspended for a while has none left
+OUTCOME_LOOKS = 100
 
 
 class Archiving:
@@ -102,7 +104,7 @@ class Archiving:
         lengths, written = self._writer.sync()
         missing = {id(parcel) for parcel in written} - {id(outcome.parcel) for outcome in outcomes}
         while missing:
-            outcomes.append(coming.get(timeout=OUTCOME_SECONDS))
+            outcomes.append(_next(coming))
             missing.discard(id(outcomes[-1].parcel))
         if self.trouble or self._is_abandoned:
             return [outcome for outcome in outcomes if outcome.parcel is None], {}
@@ -124,6 +126,13 @@ class Archiving:
         """Let files and slot go."""
         if self._writer:
             self._writer.close()
+
+
+def _next(coming: SimpleQueue[Outcome]) -> Outcome:
+    for _ in range(OUTCOME_LOOKS):
+        with suppress(Empty):
+            return coming.get(timeout=LOOK_SECONDS)
+    raise RuntimeError("a toe handed in a document and did not say what became of its URL; the worker's log may say why")
 
 
 def _too_late(outcome: Outcome) -> Outcome:

@@ -61,7 +61,7 @@ class ToePool:
             connections.close_all()  # following a robots.txt to another host may have looked up its name
 
     def _step(self, visit: Visit) -> None:
-        claimed = visit.urls[0]
+        claimed, began_at = visit.urls[0], time.monotonic()
         try:
             outcome = step(visit, self._kit)
         except Exception as error:  # the one place that may: a fault of ours must cost one URL, not the crawl
@@ -77,6 +77,7 @@ class ToePool:
                 say(Step.ARCHIVING)
                 self._archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
             self.outcomes.put(outcome)  # before the visit goes back: who sees it drained finds all its outcomes here
+        visit.stand_aside(time.monotonic() - began_at, toes=self._size)
         self._bench.give_back(visit)
 
     def join(self, seconds: float) -> bool:

@@ -53,6 +53,7 @@ class HostTurns:
         self._visits: dict[int, Visit] = {}
         self._drained: list[Visit] = []
         self._yielded: dict[int, float] = {}
+        self._aside: dict[int, float] = {}
         self._lease_again_at = 0.0
         self._rules = ""
 
@@ -152,6 +153,7 @@ class HostTurns:
         if room <= 0 or now < self._lease_again_at:
             return
         self._yielded = {host: until for host, until in self._yielded.items() if until > now}
+        self._aside = {host: until for host, until in self._aside.items() if until > now}
         hosts = lease_hosts(
             self._shift,
             limit=room,
@@ -175,6 +177,7 @@ class HostTurns:
             backoffs=host.backoffs,
             spent=host.spent,
             host_free_at=now + host.wait_seconds,
+            aside_until=self._aside.pop(host.host_id, 0.0),
         )
         visit.keep_budget()
         return visit
@@ -239,6 +242,8 @@ class HostTurns:
             ],
         )
         for visit in visits:
+            if visit.aside_until > now:
+                self._aside[visit.host.host_id] = visit.aside_until
             self._visits.pop(visit.host.queue_id, None)
 
     def _count_requests(self, visits: Collection[Visit]) -> None:

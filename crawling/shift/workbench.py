@@ -1,11 +1,13 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
-A host is handed to one toe at a time, so it never sees two requests at once. All times are monotonic seconds.
+A host is handed to one toe at a time, so it never sees two requests at once. One that stands aside, since it has kept a toe for long,
+is handed out only while no other is due. All times are monotonic seconds.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +24,7 @@ class Workbench:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._due: list[tuple[float, int, Visit]] = []
+        self._aside: list[tuple[float, int, Visit]] = []
         self._ticket = 0
         self._drained: list[Visit] = []
         self._out = 0
@@ -41,25 +44,45 @@ class Workbench:
         """
         with self._changed:
             while not self._closed and is_wanted():
-                wait = self._due[0][0] - time.monotonic() if self._due else None
-                if wait is not None and wait <= 0:
+                now = time.monotonic()
+                if visit := self._next(now):
                     self._out += 1
-                    visit = heapq.heappop(self._due)[2]
                     self._hand_on_the_watch()
                     return visit
-                if wait is None or self._watch:
+                if self._watch or not self._waiting():
                     self._changed.wait()
                     continue
                 self._watch = mine = object()
-                self._changed.wait(wait)
+                self._changed.wait(self._first_due() - now)
                 if self._watch is mine:
                     self._watch = None
             self._hand_on_the_watch()
         return None
 
     def _hand_on_the_watch(self) -> None:
-        if self._due and not self._watch:
+        if self._waiting() and not self._watch:
             self._changed.notify()
+
+    def _waiting(self) -> list[list[tuple[float, int, Visit]]]:
+        return [heap for heap in (self._due, self._aside) if heap]
+
+    def _first_due(self) -> float:
+        return min((heap[0][0] for heap in self._waiting()), default=math.inf)
+
+    def _next(self, now: float) -> Visit | None:
+        self._end_standing_aside(now)
+        for heap in self._waiting():
+            if heap[0][0] <= now:
+                return heapq.heappop(heap)[2]
+        return None
+
+    def _end_standing_aside(self, now: float) -> None:
+        back = [entry for entry in self._aside if entry[2].aside_until <= now]
+        if back:
+            self._aside = [entry for entry in self._aside if entry[2].aside_until > now]
+            heapq.heapify(self._aside)
+            for entry in back:
+                heapq.heappush(self._due, entry)
 
     def give_back(self, visit: Visit) -> None:
         """Return a visit that `take` handed out."""
@@ -70,8 +93,9 @@ class Workbench:
     def _put(self, visit: Visit) -> None:
         if visit.urls and visit.free_at - time.monotonic() < LONG_REST_SECONDS:
             self._ticket += 1
-            heapq.heappush(self._due, (visit.free_at, self._ticket, visit))
-            if self._due[0][2] is visit:
+            is_first, stands_aside = visit.free_at < self._first_due(), visit.aside_until > time.monotonic()
+            heapq.heappush(self._aside if stands_aside else self._due, (visit.free_at, self._ticket, visit))
+            if is_first:
                 self._watch = None  # whoever keeps watch does so for a later one
                 self._changed.notify()
         else:
@@ -87,12 +111,12 @@ class Workbench:
         """How many visits could be fetched from at once if a toe were free."""
         now = time.monotonic()
         with self._changed:
-            return sum(1 for free_at, _, _ in self._due if free_at <= now)
+            return sum(1 for free_at, _, _ in (*self._due, *self._aside) if free_at <= now)
 
     def is_idle(self) -> bool:
         """Whether no toe has a visit and none is due."""
         with self._changed:
-            return not self._out and not (self._due and self._due[0][0] <= time.monotonic())
+            return not self._out and self._first_due() > time.monotonic()
 
     def wake(self) -> None:
         """Let every waiting toe look again whether it is still wanted."""

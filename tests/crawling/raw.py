@@ -55,12 +55,14 @@ def say(*pieces, pause=0.0, then=lambda connection: None):
 
 
 def read_request(connection):
+    """Returns the path asked for; None: nobody asked."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         piece = connection.recv(4096)
         if not piece:
-            return
+            return None
         head += piece
+    return head.split(b" ", 2)[1]
 
 
 def reset(connection):

@@ -11,7 +11,7 @@ from hashlib import sha256
 import django_rq
 import pytest
 from django.db import transaction
-from django.urls import reverse
+from django.urls import reverse, set_urlconf
 from django.utils import timezone
 
 from crawling.keeper.courier import QUEUE, wake_courier
@@ -20,6 +20,7 @@ from crawling.rules.alerts import WAITS, read_listener, signature, try_again_at
 from crawling.services.creating import create_crawl, new_run, start_run
 from crawling.services.sending import send_due
 from crawling.services.steering import stop
+from crawling.services.telling import BANK_PAGE, CRAWL_PAGE
 from tests.crawling.pages import browser, soup
 
 SEED = "http://127.0.0.1:8900/"
@@ -45,6 +46,19 @@ def test_a_run_tells_of_its_start_and_end_and_of_nothing_else(started):
 
     told = [json.loads(delivery.body) for delivery in Delivery.objects.order_by("pk")]
     assert [(one["event"], one["name"], one["run"]) for one in told] == [("started", "a crawl", 1), ("stopped", "a crawl", 1)]
+
+
+def test_what_is_told_under_the_runs_lock_loads_none_of_the_sites_views(listener, order):
+    crawl = create_crawl(order(SEED))
+    set_urlconf("no.such.module")
+    try:
+        run = start_run(crawl)
+    finally:
+        set_urlconf(None)
+
+    assert (run.state, Delivery.objects.count()) == ("queued", 1)
+    assert CRAWL_PAGE.format(7) == reverse("crawling:crawl", args=[7])
+    assert BANK_PAGE.format(7) == reverse("allocation:bank", args=[7])
 
 
 def test_what_was_rolled_back_is_told_to_nobody(listener, order):

@@ -116,6 +116,37 @@ def test_json_and_the_command_edit_the_same_fields(client, crawl, tmp_path, caps
         call_command("crawl", "edit", crawl.name)
 
 
+def test_an_edit_that_says_on_what_it_is_based_never_overwrites_another(client, crawl):
+    client.force_login(User.objects.create_superuser("boss"))
+
+    def patch(**fields):
+        answer = client.patch(f"/api/crawls/{crawl.pk}", fields, content_type="application/json")
+        return answer.status_code, answer.json()
+
+    first, second = patch(max_pages=5, revision=1), patch(max_pages=9, revision=1)
+    assert (first[0], first[1]["revision"]) == (200, 2)
+    assert (second[0], second[1]["detail"]) == (
+        409,
+        f"{crawl.name} was edited meanwhile: revision 2 holds. Look at it, then edit again.",
+    )
+    with pytest.raises(CommandError, match="revision 2 holds"):
+        call_command("crawl", "edit", crawl.name, "--max-pages", "9", "--revision", "1")
+    crawl.refresh_from_db()
+    assert crawl.max_pages == 5
+    for nonsense in ("two", True, [2], -1, 1.5):
+        assert "number of the revision" in patch(max_pages=9, revision=nonsense)[1]["errors"]["revision"]
+
+
+def test_an_edit_that_says_nothing_of_what_it_is_based_on_sets_its_own_fields_alone(client, crawl):
+    client.force_login(User.objects.create_superuser("boss"))
+    edit_crawl(crawl, {"max_pages": 5, "max_depth": 3})
+
+    client.patch(f"/api/crawls/{crawl.pk}", {"max_depth": 4}, content_type="application/json")
+
+    crawl.refresh_from_db()
+    assert (crawl.max_pages, crawl.max_depth) == (5, 4)
+
+
 def written(folder, fields):
     (folder / "fields.json").write_text(json.dumps(fields))
     return folder / "fields.json"

@@ -16,6 +16,7 @@ from crawling.processors.visit import Visit
 from crawling.rules.filters import Filters
 from crawling.rules.robots import Robots
 from crawling.rules.scope import Reach, Scope
+from crawling.rules.sharing import SHORT_SECONDS
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import Allowed
 from crawling.shift.toes import ToePool
@@ -181,3 +182,17 @@ def test_a_host_is_free_again_one_delay_after_the_end_of_a_fetch(pool, bench, ma
         pool.outcomes.get(timeout=10)
 
     assert all(request.at - end >= 0.1 for request, end in zip(site.log[1:], ends, strict=False))
+
+
+def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench, make_site):
+    order = []
+    slow = make_site({"/": lambda request: (order.append("slow"), time.sleep(SHORT_SECONDS + 0.1), (200, {}, "x"))[2]})
+    other = make_site({"/": lambda request: (order.append("other"), (200, {}, "x"))[1]})
+    bench.put(visit_of(slow, "/?1", "/?2"))
+    bench.put(visit_of(other, "/?1", "/?2", "/?3"))
+
+    pool.set_size(1)
+    for _ in range(5):
+        pool.outcomes.get(timeout=10)
+
+    assert order == ["slow", "other", "other", "other", "slow"]

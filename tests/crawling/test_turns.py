@@ -22,9 +22,10 @@ class Bench(Workbench):
 
     def __init__(self):
         super().__init__()
-        self.brought = []
+        self.brought, self.visits = [], []
 
     def put(self, visit):
+        self.visits.append(visit)
         self.brought.append((visit.host.name, visit.resolution.addresses, len(visit.urls)))
         visit.urls.clear()
         super().put(visit)
@@ -71,3 +72,18 @@ def test_an_address_is_asked_for_again_once_it_has_expired(turns, dns_server):
         time.sleep(0.02)
 
     assert [addresses for _, addresses, _ in turns.bench.brought] == [("192.0.2.1",), ("192.0.2.9",)]
+
+
+def test_a_host_that_stands_aside_does_so_when_it_was_let_go_and_is_leased_again(turns):
+    settle("a.test")
+    turns.frontier.sow("a.test/1")
+    turns.lease_more(4)
+    turns.bench.visits[0].aside_until = until = time.monotonic() + 60
+    turns.notice_drained()
+    turns.refill()
+    gone = turns.count()
+    turns.frontier.sow("a.test/2")
+    turns.lease_more(4)
+
+    assert gone == 0
+    assert [visit.aside_until for visit in turns.bench.visits[1:]] == [until]

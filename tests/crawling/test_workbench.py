@@ -209,3 +209,42 @@ def eventually_taken(bench, idle, one):
         assert time.monotonic() < until
         time.sleep(0.001)
     idle[:] = [(thread, taken) for thread, taken in idle if not taken]
+
+
+def aside(name, seconds):
+    one = visit(name, due_in=-100)
+    one.aside_until = time.monotonic() + seconds
+    return one
+
+
+def test_a_host_that_stands_aside_lets_those_that_are_due_go_first(bench):
+    for one in (aside("aside", 60), visit("first", due_in=-2), visit("second", due_in=-1)):
+        bench.put(one)
+
+    assert [take(bench).host.name for _ in range(3)] == ["first", "second", "aside"]
+
+
+def test_no_toe_is_idle_while_a_host_stands_aside(bench):
+    bench.put(visit("later", due_in=60))
+    bench.put(aside("aside", 60))
+
+    assert (bench.overdue(), bench.is_idle()) == (1, False)
+    assert take(bench).host.name == "aside"
+
+
+def test_a_host_that_stood_aside_for_long_enough_has_its_turn_again(bench):
+    one = aside("aside", 60)
+    bench.put(one)
+    bench.put(visit("other", due_in=-1))
+
+    one.aside_until = time.monotonic()
+    assert [take(bench).host.name for _ in range(2)] == ["aside", "other"]
+
+
+def test_a_host_that_stands_aside_still_rests(bench):
+    one = visit("aside", due_in=0.1)
+    one.aside_until = time.monotonic() + 60
+    bench.put(one)
+
+    assert take(bench) is one
+    assert time.monotonic() >= one.free_at

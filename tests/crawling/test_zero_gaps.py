@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
 import threading
-import time
 from collections import Counter, defaultdict
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
@@ -19,7 +17,7 @@ from tests.crawling.test_crawl_path import links
 from tests.crawlsite.programs import eventually_moving
 from tests.nameserver import serve_names
 from tests.servers import serve_site
-from tests.stack import KEEPER, WORKER, running_stack, wait_until
+from tests.stack import KEEPER, WORKER, running_stack
 
 DELAY = 0.6
 
@@ -33,7 +31,6 @@ class Web:
     def __init__(self, hosts, pages):
         self.pages, self.names = pages, [f"h{number}.shared.test" for number in range(hosts)]
         self.lock, self.in_flight, self.overlaps = threading.Lock(), Counter(), []
-        self.held, self.over = "", threading.Event()
 
     def reply(self, request):
         name = request.host.partition(":")[0]
@@ -41,8 +38,6 @@ class Web:
             self.in_flight[name] += 1
             self.overlaps.extend([name] * (self.in_flight[name] > 1))
         try:
-            if name == self.held:
-                self.over.wait(60)
             if request.path == "/robots.txt":
                 return 404, {}, ""
             body = links(*(f"/{number}" for number in range(self.pages)))
@@ -63,15 +58,14 @@ class Web:
 
 
 @contextmanager
-def serving(web):
-    """The web on loopback, and a name server that knows its hosts."""
+def serving(web, elsewhere=()):
+    """The web on loopback, and a name server that knows its hosts. elsewhere: addresses of those that others serve."""
     with ExitStack() as stack:
         names = stack.enter_context(serve_names())
         site = stack.enter_context(serve_site({}))
-        names.hosts = {name: ["127.0.0.1"] for name in web.names}
+        names.hosts = {name: ["127.0.0.1"] for name in web.names} | {name: [address] for name, address in dict(elsewhere).items()}
         site.reply = web.reply
         yield site, "{}:{}".format(*names.address)
-        web.over.set()
 
 
 def crawl(order, web, site, *, name, processes, **fields):
@@ -121,34 +115,3 @@ def test_two_crawls_by_ten_workers_on_a_thousand_hosts_keep_every_delay(order, p
     assert sum(map(len, gaps.values())) >= 1000 * 6
     assert [each for each in gaps.values() if min(each) < DELAY] == []
     assert web.overlaps == []
-
-
-@pytest.mark.drill
-@pytest.mark.timeout(1200)
-def test_a_tar_pit_among_a_thousand_hosts_costs_the_rest_at_most_a_twentieth(order, pool, tmp_path):
-    """Runs with and without it take turns, so that what else the machine does hits both."""
-    took = {"": [], "h500.shared.test": []}
-    for turn in range(3):
-        for held, seconds in took.items():
-            seconds.append(_seconds(order, tmp_path, held, f"turn {turn} {held}"))
-
-    without, beside = (statistics.median(seconds) for seconds in took.values())
-    assert beside <= 1.05 * without, took
-
-
-def _seconds(order, tmp_path, held, name):
-    """How long it takes to fetch all pages of the other 999 hosts."""
-    web = Web(hosts=1000, pages=1)
-    web.held = held
-    with serving(web) as (site, names), running_stack(tmp_path, DNS_SERVERS=names) as stack:
-        run = crawl(order, web, site, name=name, processes=1, delay_seconds=0.2)
-        for command in (KEEPER, WORKER):
-            stack.start(command)
-        wait_until(lambda: Page.objects.filter(run=run).exists())
-        began = time.monotonic()
-        others = Page.objects.filter(run=run).exclude(url__url__contains="h500.")
-        eventually_moving(lambda: others.count() >= 999 * 2, others.count, 60)
-        took = time.monotonic() - began
-        web.over.set()
-        wait_until(lambda: ended([run]))  # or the next turn would wait for what this one holds
-        return took

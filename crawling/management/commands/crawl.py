@@ -65,6 +65,7 @@ class Command(BaseCommand):
         parser.add_argument("--importance", action="append", metavar="TEXT=WEIGHT", help="best first: what a piece of an address is worth")
         parser.add_argument("--path-ascending", action="store_true", default=None, help="fetch the directories above each address, too")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
+        parser.add_argument("--revision", type=int, help="with edit: only if this one is still the latest")
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
         parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
@@ -107,7 +108,7 @@ class Command(BaseCommand):
             raise CommandError("`crawl edit` wants something to change, like --delay 2, or --file with fields of an order.")
         crawl = find_crawl(words[0])
         try:
-            edited = edit_crawl(crawl, changes)
+            edited = edit_crawl(crawl, changes, revision=options["revision"])
         except BadOrder as error:
             raise CommandError(
                 "\n  ".join(["nothing was changed:", *(f"{field}: {said}" for field, said in error.errors.items())])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from io import BytesIO
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
+import pytest
 from django.utils import timezone
 
 from allocation.services import take_lease
@@ -14,7 +15,7 @@ from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.rules.exchanges import Exchange
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
-from crawling.shift.archiving import Archiving
+from crawling.shift.archiving import OUTCOME_LOOKS, Archiving
 from crawling.shift.buyer import Buyer
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier
@@ -30,25 +31,54 @@ def outcome_of(number: int) -> Outcome:
     return Outcome(number, UrlState.SUCCEEDED, 200, answer=answer, parcel=Parcel(url, 0, 1, exchange))
 
 
-def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(order):
+class LateQueue(SimpleQueue):
+    """Of a machine that was suspended: so many waits are over before anything came."""
+
+    def __init__(self, lost_waits):
+        super().__init__()
+        self.lost_waits = lost_waits
+
+    def get(self, *args, **options):
+        self.lost_waits -= 1
+        if self.lost_waits >= 0:
+            raise Empty
+        return super().get(*args, **options)
+
+
+@pytest.fixture
+def archive(order):
     start_run(create_crawl(order("http://127.0.0.1:8900/")))
     ((process, epoch),) = granted_starts()
     take_lease(process=process, epoch=epoch, worker="w")
     shift = begin_shift(RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w")
-    archive, coming = Archiving(shift, Buyer(shift), user_agent="us"), SimpleQueue()
+    archive = Archiving(shift, Buyer(shift), user_agent="us")
+    yield archive
+    archive.end()
+    archive.close()
+
+
+@pytest.mark.parametrize("lost_waits", [0, 1])
+def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(archive, lost_waits):
+    coming = LateQueue(lost_waits)
     first, second = outcome_of(1), outcome_of(2)
-    try:
-        for outcome in (first, second):
-            archive.put(outcome.parcel, outcome.answer)
-        wait_until(archive.is_ready)
-        coming.put(second)  # a toe puts it right behind its document
-        kept, lengths = archive.settle([first], coming, is_ending=False)
-    finally:
-        archive.end()
-        archive.close()
+    for outcome in (first, second):
+        archive.put(outcome.parcel, outcome.answer)
+    wait_until(archive.is_ready)
+    coming.put(second)  # a toe puts it right behind its document
+    kept, lengths = archive.settle([first], coming, is_ending=False)
 
     assert kept == [first, second]
     assert lengths[first.parcel.place.file_id] > second.parcel.place.offset
+
+
+def test_an_outcome_that_never_comes_fails_the_shift_in_a_sentence(archive):
+    lost = outcome_of(1)
+    archive.put(lost.parcel, lost.answer)
+    archive.put(outcome_of(2).parcel, lost.answer)
+    wait_until(archive.is_ready)
+
+    with pytest.raises(RuntimeError, match="did not say what became of its URL"):
+        archive.settle([lost], LateQueue(OUTCOME_LOOKS), is_ending=False)
 
 
 def test_records_without_a_page_count_by_themselves_but_not_those_of_a_shift_whose_books_are_closed(db):

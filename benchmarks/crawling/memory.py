@@ -1,0 +1,99 @@
+"""What memory a worker needs over a long crawl: `python -m benchmarks.crawling.memory [--urls 100000]`
+
+A real worker and keeper crawl a synthetic web of many small pages with every default on but the delay, which is 0. The worker and its
+horse are looked at once a second; the table has a line for each twentieth of the crawl. A horse ends after ten minutes, and the next
+begins afresh; `--one-horse` lets one do it all, so that what grows with the number of pages shows. Wants a PostgreSQL whose tables
+are made, and a Redis; its crawl stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from benchmarks.crawling.speed import set_up
+
+LINES = 20
+MIB = 2**20
+#: of the synthetic web: hosts, and levels below their first pages
+HOSTS, DEPTH = 4, 5
+
+
+@dataclass(frozen=True)
+class Look:
+    """The horse's and its worker's resident memory, in MiB, and which horse it was; 0 without one."""
+
+    pages: int
+    seconds: float
+    horse: int
+    horse_mib: float
+    worker_mib: float
+
+
+def main() -> None:
+    from benchmarks.crawling.working import make_ready
+    from tests.stack import KEEPER, WORKER, running_stack
+    from tests.synthetic_web import SyntheticWeb, serve_web
+
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--urls", type=int, default=100_000)
+    reader.add_argument("--one-horse", action="store_true")
+    asked = reader.parse_args()
+    make_ready()
+    web = SyntheticWeb(1, hosts=HOSTS, width=asked.urls // (HOSTS * DEPTH), depth=DEPTH, slow_percent=0)
+    settings = {"CRAWL_SLICE_SECONDS": "7200"} if asked.one_horse else {}
+    with serve_web(web) as served, TemporaryDirectory() as place, running_stack(Path(place), **settings) as stack:
+        stack.start(KEEPER)
+        looks = watch(served.seeds, psutil.Process(stack.start(WORKER).pid))
+    tell(looks)
+
+
+def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
+    """Crawl, and look at the worker until the crawl has ended."""
+    from crawling.models.jobs import ENDED_STATES
+    from crawling.selectors import counts_of
+    from crawling.services.creating import create_crawl, free_name, start_run
+
+    run = start_run(create_crawl({"name": free_name("memory"), "seeds": seeds, "delay_seconds": 0}))
+    began, looks = time.monotonic(), list[Look]()
+    while run.state not in ENDED_STATES:
+        counts = counts_of([run.pk])[run.pk]
+        horses = worker.children()
+        horse_mib = max((resident(horse) for horse in horses), default=0.0)
+        looks.append(Look(counts.fetched, time.monotonic() - began, horses[0].pid if horses else 0, horse_mib, resident(worker)))
+        time.sleep(1)
+        run.refresh_from_db()
+    print(f"{run.reason} {counts_of([run.pk])[run.pk]}")
+    return looks
+
+
+def resident(process: psutil.Process) -> float:
+    try:
+        return float(process.memory_info().rss / MIB)
+    except psutil.NoSuchProcess:  # a horse that ended just now
+        return 0.0
+
+
+def tell(looks: list[Look]) -> None:
+    """A line for each part of the crawl, with the most of it, and how much the horses grew a page in the crawl's second half."""
+    last = looks[-1].pages
+    print(f"{'pages':>9}{'seconds':>9}{'horse MiB':>11}{'worker MiB':>12}  horse")
+    for line in range(LINES):
+        part = [
+            look for look in looks if line * last <= look.pages * LINES < (line + 1) * last or (line == LINES - 1 and look.pages == last)
+        ]
+        if part:
+            horses = sorted({look.horse for look in part if look.horse})
+            most = [max(getattr(look, name) for look in part) for name in ("horse_mib", "worker_mib")]
+            print(f"{part[-1].pages:9,}{part[-1].seconds:9.0f}{most[0]:11.0f}{most[1]:12.0f}  {', '.join(map(str, horses))}")
+    print(f"{max(look.horse_mib for look in looks):.0f} MiB at most in a horse, {max(look.worker_mib for look in looks):.0f} in its worker")
+
+
+if __name__ == "__main__":
+    set_up()
+    main()

@@ -1,0 +1,17 @@
+"""Toes are shared out among hosts: who keeps one for long lets others go first."""
+
+import pytest
+
+from crawling.rules.sharing import LARGEST_SHARE, SHORT_SECONDS, seconds_aside
+
+
+@pytest.mark.parametrize("toes", [1, 2, 8, 20])
+@pytest.mark.parametrize("held", [2.1, 10, 60])
+def test_in_the_long_run_no_host_has_more_of_the_toes_than_its_share(held, toes):
+    assert held / (held + seconds_aside(held, toes)) / toes == pytest.approx(LARGEST_SHARE)
+
+
+def test_whoever_is_quick_or_has_toes_enough_about_lets_nobody_go_first():
+    assert seconds_aside(SHORT_SECONDS, 8) == 0
+    assert seconds_aside(60, 40) == 0
+    assert seconds_aside(60, 400) == 0

@@ -28,7 +28,8 @@ FROM crawling_url u JOIN crawling_run r ON r.id = u.run_id WHERE r.crawl_id = %(
 )
 SECOND_RUN = """
 INSERT INTO crawling_run (crawl_id, number, is_latest, state, reason, trouble, judged_by, created_at, started_at, finished_at)
-SELECT %(crawl)s, n, n = %(runs)s, 'finished', 'Every URL in scope is done.', '', '', now(), now(), now() FROM generate_series(2, %(runs)s) n
+SELECT %(crawl)s, n, n = %(runs)s, 'finished', 'Every URL in scope is done.', '', '', now(), now(), now()
+FROM generate_series(2, %(runs)s) n
 """
 LISTS = (
     """
@@ -86,7 +87,7 @@ SELECT %(crawl)s, 'www' || n || '.example', 'Agreed.', now(), now() + interval '
 """,
     """
 INSERT INTO crawling_schedule (id, crawl_id, timing, anchor_at)
-VALUES (1, %(crawl)s, '{"every_minutes": 60, "time_zone": "UTC", "catch_up": "once"}', now())
+VALUES (1, %(crawl)s, '{"cron": "", "every_minutes": 60, "time_zone": "UTC", "catch_up": "once", "is_on": true}', now())
 """,
     """
 INSERT INTO crawling_scheduledstart (schedule_id, due_at, settled_at, outcome)
@@ -111,15 +112,16 @@ SELECT 'Template ' || n, '{"delay_seconds": 1}', '{}', now() FROM generate_serie
 """,
     """
 INSERT INTO crawling_disksample (machine, at, total, free, archive, database)
-SELECT m, now() - make_interval(hours => n), 1e12, 5e11 + n * 1e7, 1e11, 1e10 FROM unnest(%(machines)s::text[]) m, generate_series(1, 24 * 90) n
+SELECT m, now() - make_interval(hours => n), 1e12, 5e11 + n * 1e7, 1e11, 1e10
+FROM unnest(%(machines)s::text[]) m, generate_series(1, 24 * 90) n
 """,
     """
 INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
 SELECT 'https://' || name, CASE id %% 9 WHEN 0 THEN 503 ELSE 200 END, 'User-agent: *', now(), now() + interval '1 day' FROM crawling_host
 """,
     """
-INSERT INTO dnscache_dnsentry (name, status, addresses, address_classes, canonical, rcode, ttl, resolve_ms, resolved_at, expires_at, retry_at,
-    fails, registrable, region, cost_seconds, hits, weight, upstream, error)
+INSERT INTO dnscache_dnsentry (name, status, addresses, address_classes, canonical, rcode, ttl, resolve_ms, resolved_at, expires_at,
+    retry_at, fails, registrable, region, cost_seconds, hits, weight, upstream, error)
 SELECT name, CASE id %% 10 WHEN 0 THEN 'timeout' ELSE 'ok' END, CASE id %% 10 WHEN 0 THEN '{}' ELSE ARRAY['192.0.2.1'::inet] END,
     CASE id %% 10 WHEN 0 THEN '{}' ELSE ARRAY['public'] END, '', 0, CASE id %% 10 WHEN 0 THEN 0 ELSE 3600 END, 40, now(),
     now() + interval '1 hour', CASE id %% 10 WHEN 0 THEN now() + interval '5 minutes' END, CASE id %% 10 WHEN 0 THEN 3 ELSE 0 END,
@@ -150,7 +152,8 @@ INSERT INTO crawling_trial (requests, bound_seconds, seed, policies, state, crea
 SELECT 1000, 1, n, '{naive,banker}', 'finished', now(), now(), now(), now() FROM generate_series(1, 200) n
 """,
     """
-INSERT INTO crawling_trialrequest (trial_id, policy, number, attempt, started_at, ended_at, waited_seconds, outcome, deadlocked, pages, detail)
+INSERT INTO crawling_trialrequest (trial_id, policy, number, attempt, started_at, ended_at, waited_seconds, outcome, deadlocked, pages,
+    detail)
 SELECT t, p, n, 1, now() - make_interval(secs => n), now(), 0.1, CASE n %% 4 WHEN 0 THEN 'locked' ELSE 'completed' END, false, 3, ''
 FROM (SELECT max(id) FROM crawling_trial) last (t), unnest('{naive,banker}'::text[]) p, generate_series(1, 1000) n
 """,

@@ -143,9 +143,9 @@ SELECT (SELECT min(id) FROM auth_user), 'token ' || n, md5(n::text), now() FROM 
 """,
     """
 INSERT INTO django_admin_log (action_time, object_id, object_repr, action_flag, change_message, content_type_id, user_id)
-SELECT now() - make_interval(secs => n), CASE n %% 2 WHEN 0 THEN %(crawl)s ELSE n END::text, 'a crawl', 2, '{"action": "paused", "changes": {}}',
-    (SELECT id FROM django_content_type WHERE app_label = 'crawling' AND model = 'crawljob'), (SELECT min(id) FROM auth_user)
-FROM generate_series(1, %(rows)s) n
+SELECT now() - make_interval(secs => n), CASE n %% 2 WHEN 0 THEN %(crawl)s ELSE n END::text, 'a crawl', 2,
+    '{"action": "paused", "changes": {}}', (SELECT id FROM django_content_type WHERE app_label = 'crawling' AND model = 'crawljob'),
+    (SELECT min(id) FROM auth_user) FROM generate_series(1, %(rows)s) n
 """,
     """
 INSERT INTO crawling_trial (requests, bound_seconds, seed, policies, state, created_at, started_at, seen_at, finished_at)

@@ -39,7 +39,11 @@ def search_pages(text: str) -> Found:
             cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
             # In no order: to sort all pages that hold "html" would mean to read them all.
             ids = list(Page.objects.filter(holds(text)).order_by().values_list("pk", flat=True)[: LOOKED_AT + 1])
-            pages = Page.objects.filter(pk__in=ids).select_related("url", "run__crawl").order_by("-fetched_at", "-url_id")
+            pages = (
+                Page.objects.filter(pk__in=ids, run__removal_asked_at=None)
+                .select_related("url", "run__crawl")
+                .order_by("-fetched_at", "-url_id")
+            )
             found = list(pages[:PAGES])
     except OperationalError as error:
         if "statement timeout" not in str(error):

@@ -18,12 +18,14 @@ from rq.job import Job
 from rq.worker_registration import register
 
 import crawling.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
-from crawling.services.losses import shift_was_lost
+from crawling.services.losses import lost_a_server, shift_was_lost
 
 PR_SET_PDEATHSIG = 1
 #: a worker that was killed keeps its seat for so long, and one that lives says so several times meanwhile
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
+DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
+SERVER_GONE = "lost: PostgreSQL or Redis went away"
 REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 
 
@@ -70,17 +72,19 @@ class ShiftWorker(Worker):
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
         """RQ calls this in the horse when the job raised, and here when the horse is dead. Either way nobody works on the
         shift any more, so it is closed without waiting for its lease to run out."""
+        is_explained = lost_a_server(sys.exception())  # in the horse, the one that the job raised
         try:
             super().handle_job_failure(job, queue, *args, **kwargs)
         finally:
-            self._report(job, "lost: it failed or its operating-system process was killed; the worker's log says how")
+            self._report(job, is_explained=is_explained)
 
-    def _report(self, job: Job, ending: str) -> None:
+    def _report(self, job: Job, *, is_explained: bool) -> None:
         """Close the shift's books. PostgreSQL may be what failed: it gets some time to come back; after that the lease runs out."""
         process_id, epoch = job.args
+        ending = SERVER_GONE if is_explained else DIED
         for wait in REPORT_AGAIN_AFTER_SECONDS:
             try:
-                shift_was_lost(process_id, epoch, ending)
+                shift_was_lost(process_id, epoch, ending, is_explained=is_explained)
                 return
             except DatabaseError as error:
                 self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)

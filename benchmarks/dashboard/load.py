@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.dashboard import lists
+
 HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds)
 SELECT 'www' || n || '.site' || n %% 997 || '.example', 1 FROM generate_series(1, %(hosts)s) n ON CONFLICT DO NOTHING
@@ -12,10 +14,10 @@ SELECT 'www' || n || '.site' || n %% 997 || '.example', 1 FROM generate_series(1
 CRAWLS = """
 INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes, batch_size, archive, obey_nofollow, requisites,
     extract, fetching, ordering, filters, budget, politeness, reuse, retention, claim, tags, created_at, idempotency_key,
-    idempotency_digest)
+    idempotency_digest, thresholds)
 SELECT 'Old crawl ' || n, ARRAY['https://www' || n %% 997 || '.site' || n || '.example/'], 'host', 'breadth_first', 1, 1, 100, true, false,
     false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', ARRAY['team ' || n %% 7],
-    now() - make_interval(mins => %(crawls)s - n), '', ''
+    now() - make_interval(mins => %(crawls)s - n), '', '', '{}'
 FROM generate_series(1, %(crawls)s) n ON CONFLICT DO NOTHING
 """
 RUNS = """
@@ -29,25 +31,35 @@ INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetch
 SELECT id, 0, date_trunc('minute', started_at), id %% 5000, id %% 4000, id %% 3900, id %% 40, id %% 4000 * 20000::bigint
 FROM crawling_run WHERE state IN ('finished', 'stopped', 'failed') ON CONFLICT DO NOTHING
 """
+#: every host in the first run, and each in one of the others; in the first one URL of each waits
 QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, queued, done)
-SELECT r.id, h.id, h.id %% 10, 40, 60 FROM unnest(%(runs)s::bigint[]) WITH ORDINALITY AS r (id, place)
-CROSS JOIN LATERAL (SELECT id FROM crawling_host WHERE id %% cardinality(%(runs)s::bigint[]) = r.place - 1) h
+SELECT (%(runs)s::bigint[])[1], id, id %% 10, 1, 60 FROM crawling_host UNION ALL
+SELECT (%(runs)s::bigint[])[2 + id %% (cardinality(%(runs)s::bigint[]) - 1)], id, id %% 10, 40, 60 FROM crawling_host
 ON CONFLICT DO NOTHING
+"""
+PLACES = """
+CREATE TEMPORARY TABLE place AS
+SELECT row_number() OVER (ORDER BY q.id) - 1 AS place, q.id AS queue_id, q.run_id, h.name, count(*) OVER () AS places
+FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id WHERE q.run_id = ANY(%(runs)s);
+CREATE UNIQUE INDEX ON place (place); ANALYZE place
 """
 URLS = """
 INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, state, status)
-SELECT q.run_id, q.id, n, 'https://' || h.name || '/section-' || n %% 31 || '/an-article-about-' || md5(n::text), 3, n,
+SELECT run_id, queue_id, n, 'https://' || name || '/section-' || n %% 31 || '/an-article-about-' || md5(n::text), 3, n,
     CASE WHEN n %% 25 = 0 THEN 'f' ELSE 's' END, CASE WHEN n %% 25 = 0 THEN 404 ELSE 200 END
-FROM generate_series(%(first)s::int, %(last)s) n
-JOIN LATERAL (SELECT * FROM crawling_hostqueue WHERE id = (%(queues)s::bigint[])[1 + n %% cardinality(%(queues)s::bigint[])]) q ON true
-JOIN crawling_host h ON h.id = q.host_id ON CONFLICT DO NOTHING
+FROM generate_series(%(first)s::int, %(last)s) n JOIN place ON place = n %% (SELECT max(places) FROM place) ON CONFLICT DO NOTHING
+"""
+WAITING_URLS = """
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, state)
+SELECT run_id, queue_id, -1 - place, 'https://' || name || '/waiting-' || md5(place::text), 4, place, 'q'
+FROM place WHERE run_id = %(run)s ON CONFLICT DO NOTHING
 """
 PAGES = """
-INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, bytes, fingerprint, address, fetch_seconds,
-    fetched_at)
+INSERT INTO crawling_page (url_id, run_id, status, final_url, content_type, charset, title, bytes, fingerprint, digest, address,
+    fetch_seconds, fetched_at)
 SELECT id, run_id, status, url, 'text/html', 'utf-8', 'Article ' || fingerprint || ' of ' || substr(md5(fingerprint::text), 1, 6), 20000,
-    fingerprint, '192.0.2.1', 0.2, now() - make_interval(secs => fingerprint %% 86400)
+    fingerprint, sha256(fingerprint::text::bytea), '192.0.2.1', 0.2, now() - make_interval(secs => fingerprint %% 86400)
 FROM crawling_url WHERE run_id = ANY(%(runs)s) AND fingerprint BETWEEN %(first)s AND %(last)s ON CONFLICT DO NOTHING
 """
 MINUTES = """
@@ -61,40 +73,51 @@ SLICE = 50_000
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is to be; `live` crawls have ten processes each in the bank."""
+    """How much there is to be; `live` crawls have ten processes each in the bank, and `rows` is what every other list has."""
 
     crawls: int
     live: int
     pages: int
     hosts: int
+    rows: int
 
 
-def fill(size: Size) -> list[int]:
-    """Make it, and return the ids of the crawls that have not ended, the one with a tenth of the pages first."""
+@dataclass(frozen=True)
+class Filled:
+    """crawl: one that waits, with half of the pages. twice: one that has had two runs, with a tenth of the pages each. often: one that has
+    had many. pool: one whose ledger is long."""
+
+    crawl: int
+    twice: int
+    often: int
+    pool: int
+
+
+def fill(size: Size) -> Filled:
+    """Make it all."""
     from django.db import connection
 
-    from crawling.models import HostQueue, Page
     from crawling.services.totalling import total_minutes
 
     live = _live_crawls(size.live)
     runs = [run.pk for run in live]
-    if Page.objects.count() >= size.pages // 2:  # filled before
-        return [run.crawl_id for run in live]
     with connection.cursor() as cursor:
         cursor.execute(HOSTS, {"hosts": size.hosts})
         cursor.execute(CRAWLS, {"crawls": size.crawls})
         for statement in (RUNS, OLD_COUNTS):
             cursor.execute(statement, {})
-        cursor.execute(QUEUES, {"runs": runs})
-        queues = list(HostQueue.objects.filter(run__in=runs).order_by("pk").values_list("pk", flat=True))
+        for statement in (QUEUES, *PLACES.split(";")):
+            cursor.execute(statement, {"runs": runs})
         for first in range(1, size.pages + 1, SLICE):
-            part: dict[str, Any] = {"first": first, "last": min(first + SLICE - 1, size.pages), "queues": queues, "runs": runs}
+            part: dict[str, Any] = {"first": first, "last": min(first + SLICE - 1, size.pages), "runs": runs}
             cursor.execute(URLS, part)
             cursor.execute(PAGES, part)
+        cursor.execute(WAITING_URLS, {"run": runs[0]})
         cursor.execute(MINUTES, {"runs": runs, "minutes": 24 * 60})
         total_minutes()
+        twice, often = lists.fill(cursor, run=live[0], pages=size.pages // 10, rows=size.rows)
         cursor.execute("VACUUM ANALYZE")
-    return [run.crawl_id for run in live]
+    return Filled(runs and live[0].crawl_id, twice, often, lists.long_ledger(size.rows))
 
 
 def _live_crawls(count: int) -> list[Any]:

@@ -1,12 +1,14 @@
 """How long pages take where there is much, in a database of its own on the server that DATABASE_URL names.
 
-python -m benchmarks.dashboard.times [--crawls 300000 --live 100 --pages 1000000 --hosts 10000]
+python -m benchmarks.dashboard.times [--crawls 300000 --live 100 --pages 1000000 --hosts 100000 --rows 100000]
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +17,24 @@ from django.conf import settings
 from django.test.utils import CaptureQueriesContext
 
 import crawlsite.settings
+from benchmarks.dashboard.load import Filled, Size, fill
+from benchmarks.dashboard.places import places
 
-#: %d: a crawl that waits, with a hundredth of the pages
-PAGES = (
-    "/", "/?hours=24", "/crawls/", "/crawls/?state=failed", "/crawls/?state=waiting", "/crawls/?q=crawl+29999", "/crawls/?sort=name",
-    "/crawls/?sort=-started", "/crawls/%d/", "/crawls/%d/charts/", "/crawls/%d/pages/", "/crawls/%d/hosts/", "/hosts/", "/hosts/?q=site5",
-    "/search/?q=123abc", "/search/?q=article", "/bank/1/",
-)  # fmt: skip
-TIMES = 5
+#: what no page may take, of a processor here and in the database
+MOST_MS = 300
+TIMES = 3
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer and what it cost: milliseconds by the clock, of a processor here and in the database, queries and bytes."""
+
+    status: int
+    wall: float
+    here: float
+    there: float
+    queries: int
+    size: int
 
 
 def main() -> None:
@@ -30,22 +42,21 @@ def main() -> None:
     from django.core.management import call_command
     from django.test.utils import setup_test_environment
 
-    from benchmarks.dashboard.load import Size, fill
     from benchmarks.database import empty_database
 
     setup_test_environment()
     reader = argparse.ArgumentParser(description=__doc__)
-    for name, usual in (("crawls", 300_000), ("live", 100), ("pages", 1_000_000), ("hosts", 10_000)):
+    for name, usual in (("crawls", 300_000), ("live", 100), ("pages", 1_000_000), ("hosts", 100_000), ("rows", 100_000)):
         reader.add_argument(f"--{name}", type=int, default=usual)
     size = Size(**vars(reader.parse_args()))
     with empty_database():
         call_command("collectstatic", interactive=False, verbosity=0)
         call_command("set_up")
-        show(fill(size)[0])
+        sys.exit(show(fill(size)))
 
 
-def show(crawl: int) -> None:
-    """Print the quickest of five answers for each page, since a busy machine only ever adds.
+def show(filled: Filled) -> int:
+    """Print the quickest of three answers of each place, since a busy machine only ever adds, the slowest first; 1 if one is too slow.
 
     `here` and `db` are the processor's time of this process and of the database's, which others at work do not lengthen.
     """
@@ -53,24 +64,44 @@ def show(crawl: int) -> None:
     from django.db import connection
     from django.test import Client
 
-    user, _ = User.objects.get_or_create(username="benchmark", is_superuser=True)
+    user, _ = User.objects.get_or_create(username="benchmark", is_superuser=True, is_staff=True)
     client = Client()
     client.force_login(user)
-    print(f"{'page':32} {'ms':>6} {'here':>6} {'db':>6} {'queries':>8} {'KB':>6}")
-    for page in PAGES:
-        address = page % crawl if "%d" in page else page
-        asked = [_ask(client, address, connection) for _ in range(TIMES)]
-        wall, here, there = (1000 * min(times) for times in zip(*(one[:3] for one in asked), strict=True))
-        print(f"{page:32} {wall:6.0f} {here:6.0f} {there:6.0f} {asked[-1][3]:8} {asked[-1][4] // 1024:6}", flush=True)
+    timed = [(place, _quickest(client, place, connection)) for _, place in places(filled)]
+    rows = [(place, told) for place, told in timed if told is not None]
+    print(f"{'ms':>6} {'here':>6} {'db':>6} {'queries':>8} {'KB':>6}  page")
+    for place, told in sorted(rows, key=lambda row: -row[1].here - row[1].there):
+        print(
+            f"{told.wall:6.0f} {told.here:6.0f} {told.there:6.0f} {told.queries:8} {told.size // 1024:6}  {told.status} {place}", flush=True
+        )
+    slow = [place for place, told in rows if told.here + told.there > MOST_MS]
+    print(f"{len(rows)} places; more than {MOST_MS} ms: {slow or 'none'}")
+    return int(bool(slow))
 
 
-def _ask(client: Any, address: str, connection: Any) -> tuple[float, float, float, int, int]:
-    """Seconds by the clock, of this process and of the database's, then queries and bytes."""
+def _quickest(client: Any, place: str, connection: Any) -> Told | None:
+    """None: it is no place to look at, but one to post to."""
+    told = []
+    for _ in range(TIMES):
+        one = _ask(client, place, connection)
+        if one.status == 405:
+            return None
+        told.append(one)
+    wall, here, there = (min(getattr(one, name) for one in told) for name in ("wall", "here", "there"))
+    return replace(told[-1], wall=wall, here=here, there=there)
+
+
+def _ask(client: Any, address: str, connection: Any) -> Told:
+    """Of a long answer that is made while it is sent, up to its first piece."""
     with CaptureQueriesContext(connection) as queries:
         began, used, worked = time.perf_counter(), time.process_time(), _server_seconds(connection)
         answer = client.get(address)
+        content = next(iter(answer.streaming_content), b"") if answer.streaming else answer.content
         times = time.perf_counter() - began, time.process_time() - used, _server_seconds(connection) - worked
-    return *times, len(queries), len(answer.content)
+        answer.close()
+    if answer.status_code >= 500:
+        raise RuntimeError(f"{address} is answered {answer.status_code}.")
+    return Told(answer.status_code, *(1000 * seconds for seconds in times), queries=len(queries), size=len(content))
 
 
 def _server_seconds(connection: Any) -> float:

@@ -46,7 +46,11 @@ def records(request: Asking, crawl_id: CrawlId, run: RunNumber = None, status: P
 @downloads.get("/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file")
 @may_change
 def record(request: Asking, crawl_id: CrawlId, page_id: PageId) -> StreamingHttpResponse:
-    page = Page.objects.select_related("url", "run__crawl", "archive_file").filter(pk=page_id, run__crawl=crawl_id).first()
+    page = (
+        Page.objects.select_related("url", "run__crawl", "archive_file")
+        .filter(pk=page_id, run__crawl=crawl_id, run__removal_asked_at=None)
+        .first()
+    )
     try:
         if page is None:
             raise Http404(f"Crawl {crawl_id} has no page {page_id}.")

@@ -15,6 +15,7 @@ from crawling.frontier.locking import locked_run
 from crawling.frontier.names import PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift
 from crawling.rules.budgets import NOTHING_SPENT, Spent
+from crawling.rules.suspects import ALONE_FROM
 
 #: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
@@ -39,8 +40,8 @@ RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at
     h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
 
-#: a suspect is claimed alone: should its shift be lost again, no other suspect shares the blame
-CLAIM_URLS = """
+#: Suspects are claimed as `crawling.rules.suspects` has it. Whatever must be alone is: so any row of the hand tells whether it is there.
+CLAIM_URLS = f"""
 WITH picked AS (
     SELECT u.id, u.losses FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id, n)
     CROSS JOIN LATERAL (
@@ -48,10 +49,19 @@ WITH picked AS (
         WHERE queue_id = wanted.queue_id AND state = 'q' AND (due_at IS NULL OR due_at <= clock_timestamp())
         ORDER BY lane, rank, id LIMIT wanted.n
     ) u
+), hand AS (
+    SELECT losses FROM crawling_url WHERE shift_id = %(shift)s AND state = 'p' LIMIT 1
+), alone AS (
+    SELECT id FROM picked WHERE losses >= {ALONE_FROM} AND NOT EXISTS (SELECT FROM hand) ORDER BY id LIMIT 1
+), beside AS (
+    SELECT id, losses FROM picked
+    WHERE losses < {ALONE_FROM} AND NOT EXISTS (SELECT FROM alone) AND NOT EXISTS (SELECT FROM hand WHERE losses >= {ALONE_FROM})
 ), kept AS (
-    SELECT id FROM picked WHERE losses = 0
+    SELECT id FROM alone
+    UNION ALL
+    SELECT id FROM beside WHERE losses = 0
     UNION ALL (
-        SELECT id FROM picked
+        SELECT id FROM beside
         WHERE losses > 0 AND NOT EXISTS (SELECT FROM crawling_url WHERE shift_id = %(shift)s AND state = 'p' AND losses > 0)
         ORDER BY id LIMIT 1
     )
@@ -59,15 +69,15 @@ WITH picked AS (
 UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
 RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane
-"""
+"""  # noqa: S608  # a constant
 
-#: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is. One that gave all
-#: has had its turn, and stands last in line
+#: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is, or, where a suspect was
+#: kept back, at once. One that gave all has had its turn, and stands last in line
 COUNT_CLAIMED = """
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
     due_at = CASE WHEN taken.n = taken.asked THEN clock_timestamp() ELSE coalesce(
-        (SELECT min(u.due_at) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q'),
+        (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q'),
         q.due_at) END
 FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
 WHERE q.id = taken.id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex, OpClass
@@ -13,11 +15,21 @@ from allocation.models import Process
 #: what the search of crawls looks in: name and seeds, in capitals; the function is made in migration 0019
 SEARCHED = Func(F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField())
 
+#: the constraint that tells when a name is taken
+NAMES_DIFFER = "crawls_differ_by_name"
+
+
+class ThoseThatStay(models.Manager[Any]):
+    """Crawls or runs that nobody has asked to be deleted: to all others those are gone already."""
+
+    def get_queryset(self) -> models.QuerySet[Any]:
+        return super().get_queryset().filter(removal_asked_at=None)
+
 
 class CrawlJob(models.Model):
     """What an operator wants crawled; `crawling.rules.orders` says what each field means and checks it."""
 
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=100)
     seeds = ArrayField(models.TextField())
     scope = models.CharField(max_length=20, default="host")
     visit_order = models.CharField(max_length=20, default="breadth_first")
@@ -55,19 +67,26 @@ class CrawlJob(models.Model):
         max_length=200, blank=True, default="", help_text="a program's name for its request, so that it may send it again"
     )
     idempotency_digest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of what that request asked for")
+    removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its runs' rows at a time")
+
+    objects: models.Manager[CrawlJob] = ThoseThatStay()
+    everything: models.Manager[CrawlJob] = models.Manager()
 
     class Meta:
         ordering = ["-pk"]
         verbose_name = "crawl"
+        base_manager_name = "everything"
         constraints = [
+            models.UniqueConstraint(fields=["name"], condition=Q(removal_asked_at=None), name=NAMES_DIFFER),
             models.UniqueConstraint(
                 fields=["created_by", "idempotency_key"], condition=~Q(idempotency_key=""), name="a_request_makes_one_crawl"
-            )
+            ),
         ]
         indexes = [
             GinIndex(OpClass(SEARCHED, name="gin_trgm_ops"), name="crawls_by_words"),
             GinIndex(fields=["tags"], name="crawls_by_tag"),
             models.Index(fields=["id"], condition=~Q(retention={}), name="crawls_with_retention"),
+            models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="crawls_to_be_removed"),
         ]
 
     def __str__(self) -> str:
@@ -95,13 +114,6 @@ PAUSE_STATES = (RunState.PAUSING, RunState.PAUSED)
 WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
-class RunsThatStay(models.Manager["Run"]):
-    """Runs that nobody has asked to be deleted: to all others those are gone already."""
-
-    def get_queryset(self) -> models.QuerySet[Run]:
-        return super().get_queryset().filter(removal_asked_at=None)
-
-
 class Run(models.Model):
     """One execution of a crawl. Its row is the lock that all writes to its part of the frontier take first."""
 
@@ -122,7 +134,7 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True)
     removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its rows at a time")
 
-    objects = RunsThatStay()
+    objects: models.Manager[Run] = ThoseThatStay()
     everything: models.Manager[Run] = models.Manager()
 
     class Meta:

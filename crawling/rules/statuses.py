@@ -55,7 +55,7 @@ SENTENCES = {
     FetchStatus.ROBOTS_FORBID: "The site's robots.txt forbids this page.",
     FetchStatus.ROBOTS_UNAVAILABLE: "The site's robots.txt could not be had, so nothing may be fetched yet.",
     FetchStatus.TLS_FAILED: "The server's certificate or encryption was not accepted.",
-    FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand.",
+    FetchStatus.WORKER_DIED: "The crawler's worker died each time it had this page in hand, at last with no other beside it.",
     FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
     FetchStatus.PROXY_FAILED: "The crawl's proxy could not be reached or would not serve us.",
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",

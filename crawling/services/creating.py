@@ -24,7 +24,7 @@ from crawling.frontier.locking import locked_run
 from crawling.frontier.sowing import Candidate, sow
 from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
-from crawling.models.jobs import ENDED_STATES
+from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.alerts import Event
 from crawling.rules.claims import STAGED, complete_claim
@@ -69,7 +69,7 @@ def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempoten
             note(by, crawl, "created")
             return crawl
     except IntegrityError as error:
-        if "crawling_crawljob_name" not in str(error):
+        if NAMES_DIFFER not in str(error):
             raise
         raise BadOrder(name_is_taken(order.name)) from error
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import logging
 from uuid import uuid4
 
+import psycopg
+from django.db import InterfaceError, OperationalError
+from redis.exceptions import ConnectionError as RedisGone
+
 from allocation.services import release_resources
 from crawling.models import RunProcess
 from crawling.services.shifts import go_on, lose_shift
@@ -12,13 +16,30 @@ from crawling.services.shifts import go_on, lose_shift
 logger = logging.getLogger(__name__)
 
 
-def shift_was_lost(process_id: int, epoch: int, ending: str) -> None:
-    """The shift's operating-system process has ended: close its books, give back its units, and go on."""
+#: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P` an operator's or a crash's doing
+GOING = ("08", "57P")
+
+
+def lost_a_server(error: BaseException | None) -> bool:
+    """Whether a shift ended by this because PostgreSQL or Redis went away, which no page can bring about."""
+    if isinstance(error, RedisGone | InterfaceError):
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    state = error.__cause__.sqlstate if isinstance(error.__cause__, psycopg.Error) else None
+    return state is None or state.startswith(GOING)  # a connection that broke has no server left to give a state
+
+
+def shift_was_lost(process_id: int, epoch: int, ending: str, *, is_explained: bool = False) -> None:
+    """The shift's operating-system process has ended: close its books, give back its units, and go on.
+
+    is_explained: it is known why, and that no page did it.
+    """
     process = RunProcess.objects.select_related("run__crawl").filter(bank_process=process_id).first()
     if process is None:
         return
     logger.warning("shift lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending})
-    lose_shift(process, epoch, ending, is_dead=True)
+    lose_shift(process, epoch, ending, is_dead=True, is_explained=is_explained)
     release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending)
     go_on(process)
 

@@ -1,4 +1,4 @@
-"""Delete single runs: at once for everybody's eyes, and then their rows slice by slice, so that nobody waits for it.
+"""Delete runs: at once for everybody's eyes, then their rows slice by slice, so that nobody waits for it; and crawls that have none left.
 
 A crash in between loses nothing: what is left to do stands in the run's own row, and the keeper goes on with it.
 """
@@ -31,6 +31,7 @@ BY_SLICES = (
     ("crawling_page", "url_id"),
     ("crawling_url", "id"),
     ("crawling_verdict", "id"),
+    ("crawling_trappattern", "id"),
     ("crawling_logline", "id"),
     ("crawling_cookiejar", "id"),
     ("crawling_hostqueue", "id"),
@@ -91,11 +92,15 @@ def ask_removal(run: Run, *, by: User | None, because: str = "") -> None:
 
 def remove_rows(*, seconds: float = SECONDS) -> bool:
     """Go on removing what belongs to deleted runs, for so long; whether nothing is left. Safe to repeat, and side by side."""
+    # Crawls first: one that is asked to go after this has its runs to be seen next time.
+    crawls = list(CrawlJob.everything.exclude(removal_asked_at=None).values_list("pk", flat=True))
     until, is_all = time.monotonic() + seconds, True
     for run_id in Run.everything.exclude(removal_asked_at=None).order_by("removal_asked_at").values_list("pk", flat=True):
         while (has_more := _step(run_id)) and time.monotonic() < until:
             pass
         is_all = is_all and has_more is False
+    for crawl in crawls:
+        is_all = _drop_crawl(crawl) and is_all
     remove_abandoned()
     return is_all
 
@@ -115,6 +120,17 @@ def _step(run_id: int) -> bool | None:
     ArchiveFile.objects.filter(run=run).update(run=None)  # files go after the run's row, and until then their rows say which
     run.delete()
     return False
+
+
+@transaction.atomic
+def _drop_crawl(crawl_id: int) -> bool:
+    """Remove a deleted crawl whose runs are gone; whether it is."""
+    if Run.everything.filter(crawl=crawl_id).exists():
+        return False
+    crawl = CrawlJob.everything.select_for_update(skip_locked=True).filter(pk=crawl_id).first()
+    if crawl is not None:
+        crawl.delete()
+    return crawl is not None
 
 
 def remove_slice(run: int) -> int:

@@ -72,15 +72,15 @@ def note_toes(shift: Shift, toes: Sequence[ToeLine]) -> None:
     Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
 
 
-def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool) -> None:
+def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool, is_explained: bool = False) -> None:
     """Close the books of a shift that cannot do it itself.
 
     is_dead: its operating-system process is known to have ended, so its hosts are free after one delay. Otherwise they
-    stay leased until the lease has run out and the delay after it.
+    stay leased until the lease has run out and the delay after it. is_explained: it is known that no page of its did it.
     """
     with locked_run(process.run_id):
         for shift in Shift.objects.filter(process=process, epoch=epoch, ended_at=None):
-            _close_lost(shift, ending)
+            _close_lost(shift, ending, is_explained=is_explained)
             if is_dead:
                 free_hosts(shift.pk)
 
@@ -91,8 +91,9 @@ def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
         write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
 
 
-def _close_lost(shift: Shift, ending: str) -> None:
-    blame(shift)
+def _close_lost(shift: Shift, ending: str, *, is_explained: bool = False) -> None:
+    if not is_explained:
+        blame(shift)
     _close(shift, ending, level=Level.ERROR)
 
 

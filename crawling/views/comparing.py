@@ -65,7 +65,7 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 def compare_page(request: HttpRequest, pk: int, old: int, new: int) -> HttpResponse:
     """The text of one URL in two runs."""
     job = get_object_or_404(CrawlJob, pk=pk)
-    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(run__crawl=job)
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(run__crawl=job, run__removal_asked_at=None)
     pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
     here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1]}
     try:

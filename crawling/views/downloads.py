@@ -93,7 +93,9 @@ def _run(request: HttpRequest, pk: int) -> Run:
 
 
 def _page(crawl: int, url: int) -> Page:
-    return get_object_or_404(Page.objects.select_related("url", "run__crawl", "archive_file"), pk=url, run__crawl=crawl)
+    return get_object_or_404(
+        Page.objects.select_related("url", "run__crawl", "archive_file"), pk=url, run__crawl=crawl, run__removal_asked_at=None
+    )
 
 
 def _unpacked(page: Page) -> StoredRecord:

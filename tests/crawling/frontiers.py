@@ -65,6 +65,10 @@ class Frontier:
         with locked_run(self.run.pk):
             give_back(shift or self.shift)
 
+    def in_hand(self):
+        """A good outcome for each URL that the shift has."""
+        return [outcome(url) for url in Url.objects.filter(shift=self.shift, state="p").order_by("pk")]
+
     def queues(self):
         return list(HostQueue.objects.filter(run=self.run).order_by("pk").values_list("pk", flat=True))
 

@@ -18,6 +18,7 @@ from crawling.models import CrawlJob
 from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
 from crawling.services import steering
 from crawling.services.creating import create_crawl, name_for, start_run
+from crawling.services.deleting import delete_crawl
 from crawling.services.editing import edit_crawl
 
 VERBS = {"pause": steering.pause, "resume": steering.resume, "stop": steering.stop}
@@ -25,7 +26,7 @@ EPILOG = """examples:
   manage.py crawl https://example.org/ --max-pages 100 --wait
   manage.py crawl --file order.json
   manage.py crawl list
-  manage.py crawl show NAME        (or its number; likewise pause, resume, stop)
+  manage.py crawl show NAME        (or its number; likewise pause, resume, stop, delete)
   manage.py crawl edit NAME --delay 2 --file changes.json
 """
 
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|edit|pause|resume|stop and a crawl")
+        parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|edit|pause|resume|stop|delete and a crawl")
         parser.add_argument("--name", help="default: the first seed's host")
         parser.add_argument("--file", type=Path, help="a JSON file with the fields of an order; options given here win")
         parser.add_argument("--scope", help="which links to follow: those to the seeds' host (default), path or domain")
@@ -76,6 +77,8 @@ class Command(BaseCommand):
                 self._list(as_json=options["json"])
             elif words[:1] == ["edit"]:
                 self._edit(words[1:], options)
+            elif words[:1] == ["delete"]:
+                self._delete(words[1:])
             elif words and words[0] in {*VERBS, "show"}:
                 self._steer(words[0], words[1:], wait=wait, options=options)
             else:
@@ -89,6 +92,13 @@ class Command(BaseCommand):
             Console(markup=False, emoji=False).print(crawl_table(views))  # names are text, whatever brackets and colons they have
         else:
             self.stdout.write("No crawls yet. Make one: manage.py crawl https://example.org/ --max-pages 100 --wait")
+
+    def _delete(self, words: list[str]) -> None:
+        if len(words) != 1:
+            raise CommandError("`crawl delete` wants one crawl, by name or number.")
+        crawl = find_crawl(words[0])
+        delete_crawl(crawl, by=None)
+        self.stdout.write(f"{crawl.name} is deleted.")
 
     def _steer(self, verb: str, words: list[str], *, wait: bool, options: dict[str, Any]) -> None:
         if len(words) != 1:

@@ -1,0 +1,114 @@
+"""Every address that can be looked at, from the URL map itself, so that no page and no endpoint is forgotten."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.urls import URLPattern, get_resolver
+from django.utils.regex_helper import normalize
+
+from benchmarks.dashboard.load import Filled
+
+#: those of whose things the first is looked at
+NUMBERED = ("alerts/", "crawls/templates/", "account/tokens/")
+RUNS = re.compile("runs|compare|changes|archive|checkpoints")
+#: queries that ask more of a place than its address alone
+QUERIES = {
+    "": ("hours=24", "hours=168"),
+    "crawls/": (
+        "state=failed", "state=waiting", "state=finished", "state=draft", "q=crawl+29999", "q=crawl", "q=zz", "tag=team+3", "sort=name",
+        "sort=-name", "sort=state", "sort=-state", "sort=started", "sort=-started", "sort=made", "sort=-fetched&state=waiting",
+        "after=%(twice)s", "sort=name&after=%(twice)s", "sort=-started&after=%(twice)s", "sort=state&after=%(twice)s",
+    ),
+    "api/crawls": ("state=waiting", "q=crawl", "limit=200"),
+    "crawls/<int:pk>/": ("run=1", "level=error", "level=warning", "text=3abc", "text=nothing+has+this"),
+    "crawls/<int:pk>/pages/": ("status=404", "status=4xx", "status=500", "q=123abc", "q=article", "q=zzzzzz", "before=%(url)s"),
+    "crawls/<int:pk>/hosts/": ("q=site5", "q=zzzzzz", "sort=host", "sort=-done", "page=400"),
+    "crawls/<int:pk>/frontier/": (
+        "q=3abc", "q=zzzzzz", "place=quarantined", "place=taken+out", "place=in+hand", "place=quarantined&q=zzzzzz", "host=%(host_name)s",
+        "after=%(waiting)s",
+    ),
+    "api/crawls/<crawl_id>/frontier": ("q=3abc", "place=quarantined"),
+    "crawls/<int:pk>/compare/": ("kind=changed", "host=%(host_name)s"),
+    "crawls/url/": ("u=%(address)s",),
+    "crawls/blacklist/": ("page=90",),
+    "crawls/new/": ("clone=%(crawl)s", "template=1"),
+    "hosts/": ("q=site5", "q=zzzzzz", "blocked=1", "after=www5", "q=www1&after=www5"),
+    "api/hosts": ("q=site5",),
+    "search/": ("q=123abc", "q=article", "q=zzzzzz"),
+    "api/search": ("q=123abc",),
+    "api/url": ("u=%(address)s",),
+    "dns/tree/": ("q=site5", "after=site5", "domain=site5.example"),
+    "dns/hard/": ("q=site5", "status=timeout", "sort=fails", "page=50"),
+    "dns/why/": ("host=%(host_name)s",),
+    "trials/": ("page=3",),
+    "api/crawls/<crawl_id>/log": ("q=3abc", "level=error"),
+    "api/crawls/<crawl_id>/reports/changes": ("against=1",),
+    "bank/<int:pool>/": ("q=crawl+7", "page=3"),
+    "bank/<int:pool>/history/": ("span=hour", "span=day", "span=week", "event=50000", "kind=granted"),
+}  # fmt: skip
+
+
+def places(filled: Filled) -> list[tuple[str, str]]:
+    """Route and address of each, with its queries. Raises KeyError for a route with a name that nothing stands for."""
+    values = _values(filled)
+    found = []
+    for route, form in _routes(get_resolver().url_patterns):
+        if route.startswith(("admin/logout", "admin/password", "admin/r/", "admin/django_rq")) or route == "logout/":
+            continue
+        for own in _others(route) or _crawls(route, filled):
+            address = form % (values | own)
+            found += [(route, f"{address}{query % values and '?' + query % values}") for query in ("", *QUERIES.get(route, ()))]
+    return found
+
+
+def _routes(patterns: Any, prefix: str = "", path: str = "/") -> Iterator[tuple[str, str]]:
+    for pattern in patterns:
+        route, form = prefix + str(pattern.pattern), path + normalize(pattern.pattern.regex.pattern)[0][0]
+        if isinstance(pattern, URLPattern):
+            yield route, form
+        else:
+            yield from _routes(pattern.url_patterns, route, form)
+
+
+def _crawls(route: str, filled: Filled) -> list[dict[str, Any]]:
+    """What is told of runs is asked of the crawls with two large ones and with many, too."""
+    crawls = (filled.crawl, filled.twice, filled.often) if RUNS.search(route) else (filled.crawl,)
+    return [dict.fromkeys(("pk", "crawl", "crawl_id"), crawl) for crawl in crawls]
+
+
+def _values(filled: Filled) -> dict[str, Any]:
+    """What stands for each name in routes and queries."""
+    from allocation.models import Process
+    from crawling.models import Host, Page, Trial, Url
+
+    page = Page.objects.filter(run__crawl=filled.crawl).latest("fetched_at")
+    host = Host.objects.filter(name__startswith="www5").earliest("name")
+    old, new = (Url.objects.get(run__crawl=filled.twice, run__number=n, fingerprint=5).pk for n in (1, 2))
+    return {
+        "crawl": filled.crawl, "twice": filled.twice, "url": page.pk, "page_id": page.pk, "address": page.final_url, "old": old, "new": new,
+        "waiting": Url.objects.filter(run__crawl=filled.crawl, state="q").earliest("pk").pk, "number": 1, "version": 50_000,
+        "pool": filled.pool, "pool_id": filled.pool, "process_id": Process.objects.filter(pool=filled.pool).earliest("pk").pk,
+        "host_id": host.pk, "host_name": host.name, "name": host.name, "kind": "csv", "verb": "start", "deed": "pin", "key": 50,
+        "trial_id": Trial.objects.latest("pk").pk, **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id"), 1),
+        "delivery": 1, "delivery_id": 1,
+    }  # fmt: skip
+
+
+def _others(route: str) -> list[dict[str, Any]]:
+    """What `pk` and `object_id` mean where they are no crawl's."""
+    from django.apps import apps
+
+    from crawling.models import Host, Trial
+
+    parts = route.split("/")
+    if parts[0] in ("hosts", "trials"):
+        return [{"pk": {"hosts": Host, "trials": Trial}[parts[0]].objects.latest("pk").pk}]
+    if parts[0] == "admin":
+        known = len(parts) > 3 and parts[1] in apps.app_configs
+        first = apps.get_model(parts[1], parts[2])._default_manager.order_by("pk").values_list("pk", flat=True).first() if known else None
+        return [{"pk": first, "id": first, "object_id": quote(first), "app_label": "crawling", "url": "nothing"}]
+    return [{"pk": 1}] if route.startswith(NUMBERED) else []

@@ -54,7 +54,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "crawlsite.loopback.PlainLoopback",  # outermost: it sees the cookies that all others set
+    "crawlsite.incidents.RequestIds",  # outside of everything that may go wrong
+    "crawlsite.loopback.PlainLoopback",  # outside of these: it sees the cookies that all others set
     "crawlsite.api.errors.JsonErrors",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -27,6 +27,7 @@ from crawling.views import (
 app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
+    re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
     path("bulk/", bulk.bulk, name="bulk"),
     path("views/", bulk.keep_view, name="views"),
     path("new/", new.new, name="new"),

@@ -45,6 +45,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "readyz": {"GET": NOBODY},
     "metrics": {"GET": VIEWER},
     "crawls/": {"GET": VIEWER},
+    "crawls/^list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/bulk/": {"POST": OPERATOR},
     "crawls/views/": {"POST": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
@@ -91,6 +92,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:crawl>/max/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
     "hosts/": {"GET": VIEWER},
+    "^hosts/list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "hosts/<int:pk>/": {"GET": VIEWER},
     "hosts/<int:pk>/block/": {"POST": OPERATOR},
     "search/": {"GET": VIEWER},
@@ -209,6 +211,7 @@ ROUTES: dict[str, dict[str, Role]] = {
 }
 #: what a program does instead of each page that changes something, for the same role
 IN_JSON = {
+    "crawls/^list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/bulk/": "POST api/bulk",
     "crawls/views/": "POST api/views",
     "crawls/new/": "POST api/crawls",

@@ -256,7 +256,7 @@ def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
     def break_down(*args, **kwargs):
         raise DatabaseError("secret inside")
 
-    monkeypatch.setattr("crawling.api.crawls.list_crawls", break_down)
+    monkeypatch.setattr("crawling.api.crawls.page_of", break_down)
     programs["viewer"].client.raise_request_exception = False
 
     status, problem = programs["viewer"]("GET", "crawls")

@@ -110,7 +110,28 @@ anything = st.recursive(
 )
 
 
-NONSENSE = (None, True, 0, -1, 1.5, 10**40, -(10**40), nan, inf, "", "x", "\ud800", "\n", "x" * 100_000, [], [None], ["x"] * 6000, {}, {"": None}, {"x": 0})
+NONSENSE = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**40,
+    -(10**40),
+    nan,
+    inf,
+    "",
+    "x",
+    "\ud800",
+    "\n",
+    "x" * 100_000,
+    [],
+    [None],
+    ["x"] * 6000,
+    {},
+    {"": None},
+    {"x": 0},
+)
 
 
 @pytest.mark.parametrize("field", CrawlOrder.model_fields)

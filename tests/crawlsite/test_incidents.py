@@ -33,7 +33,7 @@ def broken(monkeypatch, client, admin_user, lines):
         raise DatabaseError("disk on fire")
 
     monkeypatch.setattr("crawling.views.crawls.list_crawls", fail)
-    monkeypatch.setattr("crawling.api.crawls.list_crawls", fail)
+    monkeypatch.setattr("crawling.api.crawls.page_of", fail)
     client.force_login(admin_user)
     client.raise_request_exception = False
     return client

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from crawling.errors import UnknownCrawl, UnknownRun
+from crawling.errors import NotThere, UnknownCrawl, UnknownRun
 from crawling.idling import Why, why_idle
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Page, Run
 from crawling.models.jobs import WORKING_STATES
 from crawling.selectors import Counts, counts_of
 
@@ -40,6 +40,14 @@ def run_of(crawl_id: int, number: int | None) -> Run:
     if run is None:
         raise UnknownRun(f"Crawl {crawl_id} has {'never been started' if number is None else f'no run {number}'}.")
     return run
+
+
+def stored_page(crawl_id: int, page_id: int) -> Page:
+    """A page of any of the crawl's runs, with what its archive file is found by. Raises NotThere."""
+    page = Page.objects.select_related("url", "run__crawl", "archive_file").filter(pk=page_id, run__crawl=crawl_id).first()
+    if page is None:
+        raise NotThere(f"Crawl {crawl_id} has no page {page_id}.")
+    return page
 
 
 def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tuple[list[RunView], int | None]:

@@ -136,6 +136,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/changes": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/reports/changes/<old_id>/<new_id>": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps/<key>": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/checkpoints": {"GET": VIEWER, "POST": OPERATOR},
@@ -311,6 +312,7 @@ EMPTY = {
     "api/crawls/<crawl_id>/pages/<page_id>/warc",
     "crawls/<int:pk>/archive/<int:number>/",
     "crawls/<int:pk>/compare/<int:old>/<int:new>/",
+    "api/crawls/<crawl_id>/reports/changes/<old_id>/<new_id>",
 }
 #: the queues' pages have no table behind them, and the "view on site" links may lead to those
 OF_NO_TABLE = ("admin/django_rq/", "admin/r/")

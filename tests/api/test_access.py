@@ -107,6 +107,8 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{token_id}", "1")
         .replace("{view_id}", "1")
         .replace("{page_id}", "1")
+        .replace("{old_id}", "1")
+        .replace("{new_id}", "1")
     )
     address += {"/api/url": "?u=http://a.test/", "/api/search": "?q=manual", "/api/crawls/{crawl_id}/reports/changes": "?against=1"}.get(
         path, ""

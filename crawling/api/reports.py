@@ -1,4 +1,4 @@
-"""`/api/crawls/{id}/reports/changes`: two runs compared, and the text of one page in both."""
+"""`/api/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run has not got."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
 
@@ -8,17 +8,19 @@ from typing import Annotated, Any, Literal
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from crawling.api.parameters import LARGEST, TEXT, CrawlId, Limit, RunNumber, Text
+from crawling.api.parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
 from crawling.api.permissions import Asking, may_view
 from crawling.comparing import KINDS, Difference, differences, summary_of
 from crawling.cursors import run_of, stored_page
 from crawling.errors import ArchiveTrouble, NotThere
+from crawling.left_out import left_out, reasons_of
 from crawling.textdiff import diff, text_lines
 
 reports = Router()
 Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which this became")]  # type: ignore[valid-type]
 Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="of the list of changes")]
+Why = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
 After = Annotated[str, Query(max_length=4000, pattern=TEXT, description="`next` of the page before")]
 
 
@@ -74,6 +76,39 @@ class ChangePage(Schema):
     summary: ChangeSummary
     items: list[ChangeOut]
     next: str | None
+
+
+class ReasonOut(Schema):
+    key: str
+    kind: str = Field(description="kept out by a rule, excluded, failed, held as a trap's, or not kept twice")
+    words: str
+    urls: int
+    unlisted: int = Field(description="of them, so many were only counted")
+
+
+class LeftOutRow(Schema):
+    id: int
+    url: str
+    sentence: str
+    depth: int
+    found_on: str = Field(description="the page that it was met on first; empty for a seed")
+
+
+class LeftOutPage(Schema):
+    reasons: list[ReasonOut]
+    items: list[LeftOutRow] = Field(description="the addresses of the reason asked for")
+    next: int | None
+
+
+@reports.get("/{crawl_id}/reports/left-out", response=LeftOutPage, summary="What a run has not got, by reason")
+@may_view
+def not_had(
+    request: Asking, crawl_id: CrawlId, run: RunNumber = None, why: Why = "", cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """`items` is empty unless `why` names a reason by its key."""
+    one = run_of(crawl_id, run)
+    rows, following = left_out(one, why, after=cursor or 0, limit=limit)
+    return {"reasons": [asdict(reason) for reason in reasons_of(one)], "items": [asdict(row) for row in rows], "next": following}
 
 
 @reports.get("/{crawl_id}/reports/changes", response=ChangePage, summary="Two runs compared: pages added, gone, changed, flipped")

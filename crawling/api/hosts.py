@@ -79,9 +79,9 @@ class FoundList(Schema):
 
 @hosts.get("", response=KnownPage, summary="Hosts by name")
 @may_view
-def index(request: Asking, q: Text = "", state: State = "", after: After = "") -> dict[str, Any]:
+def index(request: Asking, q: Text = "", state: State = "", cursor: After = "") -> dict[str, Any]:
     """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or are blocked for all crawls."""
-    rows, following = list_hosts(WantedHosts(q.strip(), state, after))
+    rows, following = list_hosts(WantedHosts(q.strip(), state, cursor))
     return {"items": [host_row(row) for row in rows], "next": following}
 
 

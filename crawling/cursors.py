@@ -1,24 +1,15 @@
-"""Crawls and runs in lists, by pages that stand still while crawls are added. A fixed number of queries a page."""
+"""Crawls and their runs by number, and lists of runs by pages that stand still while runs are added."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import OuterRef, QuerySet, Subquery
-
-from crawling.errors import UnknownCrawl, UnknownRun
+from crawling.errors import NotThere, UnknownCrawl, UnknownRun
 from crawling.idling import Why, why_idle
-from crawling.models import CrawlJob, Run
-from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.selectors import Counts, CrawlView, counts_of, crawl_views
-
-DRAFT, WAITING = "draft", "waiting"
-#: what a crawl may be shown as
-STATES = (DRAFT, WAITING, *RunState.values)
-#: whether a run at work waits follows from the bank, so such crawls are looked at, so many at a time
-LOOKED_AT = 500
+from crawling.models import CrawlJob, Page, Run
+from crawling.models.jobs import WORKING_STATES
+from crawling.selectors import Counts, counts_of
 
 
 @dataclass(frozen=True)
@@ -51,39 +42,12 @@ def run_of(crawl_id: int, number: int | None) -> Run:
     return run
 
 
-def list_crawls(
-    *, state: str = "", text: str = "", tag: str = "", before: int | None = None, limit: int
-) -> tuple[list[CrawlView], int | None]:
-    """A page of crawls, the newest first, and the id to go on before; None at the end.
-
-    text: part of the name, in any case. A page may hold fewer than `limit` although there are more: where only looking
-    tells the state, one page looks at LOOKED_AT crawls.
-    """
-    latest = Run.objects.filter(crawl=OuterRef("pk"), is_latest=True)
-    found = CrawlJob.objects.annotate(run_state=Subquery(latest.values("state")))
-    if tag:
-        found = found.filter(tags__contains=[tag])
-    if text:
-        found = found.filter(name__icontains=text)
-    if before is not None:
-        found = found.filter(pk__lt=before)
-    if state == DRAFT:
-        found = found.filter(run_state=None)
-    elif state == WAITING or state in WORKING_STATES:
-        return _by_look(found.filter(run_state__in=WORKING_STATES), lambda view: view.state == state, limit)
-    elif state:
-        found = found.filter(run_state=state)
-    rows = list(found.order_by("-pk")[: limit + 1])
-    return crawl_views(rows[:limit]), rows[limit - 1].pk if len(rows) > limit else None
-
-
-def _by_look(found: QuerySet[CrawlJob], is_wanted: Callable[[CrawlView], bool], limit: int) -> tuple[list[CrawlView], int | None]:
-    rows = list(found.order_by("-pk")[: LOOKED_AT + 1])
-    looked_at = rows[:LOOKED_AT]
-    wanted = [view for view in crawl_views(looked_at) if is_wanted(view)]
-    if len(wanted) > limit:
-        return wanted[:limit], wanted[limit - 1].id
-    return wanted, looked_at[-1].pk if len(rows) > LOOKED_AT else None
+def stored_page(crawl_id: int, page_id: int) -> Page:
+    """A page of any of the crawl's runs, with what its archive file is found by. Raises NotThere."""
+    page = Page.objects.select_related("url", "run__crawl", "archive_file").filter(pk=page_id, run__crawl=crawl_id).first()
+    if page is None:
+        raise NotThere(f"Crawl {crawl_id} has no page {page_id}.")
+    return page
 
 
 def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tuple[list[RunView], int | None]:

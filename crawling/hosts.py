@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
+from django.db.models import Count, Sum
 from django.utils import timezone
 
+from crawling.host_filter import WantedHosts, blocks
 from crawling.models import BlackListEntry, CrawlJob, Host, HostQueue, RobotsFile
-from crawling.rules.blacklist import BlackKind
 from crawling.rules.statuses import explain
 from dnscache.models import DnsEntry
 
@@ -52,21 +52,10 @@ class Visitor:
     done: int
 
 
-def list_hosts(*, text: str = "", blocked: bool = False, after: str = "") -> tuple[list[Known], str | None]:
+def list_hosts(wanted: WantedHosts) -> tuple[list[Known], str | None]:
     """A page of hosts by name, and the name to go on after."""
-    hosts = Host.objects.select_related("shift__process__run__crawl").order_by("name")
-    if text:
-        hosts = hosts.filter(name__contains=text.lower())
-    if blocked:
-        hosts = hosts.filter(Exists(_blocks().filter(text=OuterRef("name"))))
-    if after:
-        hosts = hosts.filter(name__gt=after)
-    rows = list(hosts[: HOSTS + 1])
+    rows = list(wanted.found().select_related("shift__process__run__crawl").order_by("name")[: HOSTS + 1])
     return know(rows[:HOSTS]), rows[HOSTS - 1].name if len(rows) > HOSTS else None
-
-
-def _blocks() -> QuerySet[BlackListEntry]:
-    return BlackListEntry.objects.filter(kind=BlackKind.HOST, removed_at=None)
 
 
 def know(hosts: Sequence[Host]) -> list[Known]:
@@ -75,12 +64,12 @@ def know(hosts: Sequence[Host]) -> list[Known]:
     entries = {entry.name: entry for entry in DnsEntry.objects.filter(name__in={bare(name) for name in names})}
     files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])
     robots = {file.origin.partition("://")[2]: file for file in files.defer("body").order_by("fetched_at")}
-    blocks = {block.text: block for block in _blocks().filter(text__in=names).select_related("by")}
+    blocked = {block.text: block for block in blocks().filter(text__in=names).select_related("by")}
     queues = HostQueue.objects.filter(host__in=hosts, run__is_latest=True).values("host")
     work: dict[int, dict[str, Any]] = {
         row["host"]: dict(row) for row in queues.annotate(runs=Count("*"), waiting=Sum("queued"), ended=Sum("done"))
     }
-    return [_known(host, entries, robots.get(host.name), blocks.get(host.name), work.get(host.pk, {})) for host in hosts]
+    return [_known(host, entries, robots.get(host.name), blocked.get(host.name), work.get(host.pk, {})) for host in hosts]
 
 
 def _known(

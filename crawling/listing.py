@@ -23,6 +23,8 @@ COUNTED = {"fetched": "fetched", "known": "discovered", "failed": "failed", "exc
 BY_COUNTS = (*COUNTED, "queued")
 MOST_SUMMED = 5000
 SORTS = ("name", "state", *BY_COUNTS, "started", "made")
+#: each rising, and falling
+ORDERS = tuple(sign + key for key in SORTS for sign in ("", "-"))
 NEWEST_FIRST = "-made"
 
 
@@ -80,21 +82,33 @@ def list_crawls(wanted: Wanted) -> Listing:
     found = sum(states.values())
     matching = states.get(wanted.state, 0) if wanted.state else found
     sums = matching <= MOST_SUMMED
-    order = wanted if sums else replace(wanted, sort=_without_sums(wanted.sort))
-    rows = _after(_sorted(found_crawls(wanted, waiting), order.sort), order)
-    # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
-    ids = list(rows.values_list("pk", flat=True)[: CRAWLS_PER_PAGE + 1])
-    shown = CrawlJob.objects.in_bulk(ids[:CRAWLS_PER_PAGE])
-    crawls = [shown[pk] for pk in ids[:CRAWLS_PER_PAGE] if pk in shown]
+    crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, CRAWLS_PER_PAGE)
     return Listing(
-        crawls=list(zip(crawls, crawl_views(crawls), strict=True)),
-        following=ids[-2] if len(ids) > CRAWLS_PER_PAGE else None,
+        crawls=crawls,
+        following=following,
         states=states,
         found=found,
         matching=matching,
         sums=sums,
         any_at_all=bool(found) or CrawlJob.objects.exists(),
     )
+
+
+def page_of(wanted: Wanted, waiting: Collection[int], most: int) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
+    """So many of the crawls wanted, and the id to go on after; None at the end. waiting: the runs that wait."""
+    rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
+    # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
+    ids = list(rows.values_list("pk", flat=True)[: most + 1])
+    shown = CrawlJob.objects.in_bulk(ids[:most])
+    crawls = [shown[pk] for pk in ids[:most] if pk in shown]
+    return list(zip(crawls, crawl_views(crawls), strict=True)), ids[-2] if len(ids) > most else None
+
+
+def sortable(wanted: Wanted, waiting: Collection[int]) -> Wanted:
+    """The same, by age if the crawls found are too many for the counts of each to be added up."""
+    if wanted.sort.removeprefix("-") not in BY_COUNTS or found_crawls(wanted, waiting).count() <= MOST_SUMMED:
+        return wanted
+    return without_sums(wanted)
 
 
 def found_crawls(wanted: Wanted, waiting: Collection[int]) -> Any:
@@ -139,8 +153,8 @@ def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
     return {state: counts[state] for state in STATES if counts.get(state)}
 
 
-def _without_sums(sort: str) -> str:
-    return NEWEST_FIRST if sort.removeprefix("-") in BY_COUNTS else sort
+def without_sums(wanted: Wanted) -> Wanted:
+    return replace(wanted, sort=NEWEST_FIRST) if wanted.sort.removeprefix("-") in BY_COUNTS else wanted
 
 
 def _sorted(crawls: QuerySet[Any], sort: str) -> Any:

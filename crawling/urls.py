@@ -13,6 +13,7 @@ from crawling.views import (
     documents,
     downloads,
     frontier,
+    left_out,
     new,
     page_cache,
     runs,
@@ -27,6 +28,7 @@ from crawling.views import (
 app_name = "crawling"
 urlpatterns = [
     path("", crawls.crawls, name="crawls"),
+    re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
     path("bulk/", bulk.bulk, name="bulk"),
     path("views/", bulk.keep_view, name="views"),
     path("new/", new.new, name="new"),
@@ -58,6 +60,8 @@ urlpatterns = [
     path("<int:pk>/robots/", scope.robots, name="robots"),
     path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),
     path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
+    path("<int:pk>/left-out/", left_out.show, name="left-out"),
+    re_path(r"^(?P<pk>[0-9]{1,18})/left-out\.(?P<kind>csv|jsonl)$", left_out.as_file, name="left-out-file"),
     path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
     path("<int:pk>/frontier.txt", frontier.text, name="frontier-text"),
     path("<int:pk>/compare/", comparing.compare, name="compare"),

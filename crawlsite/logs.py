@@ -6,6 +6,8 @@ from typing import Any
 
 import structlog
 
+from crawlsite.incidents import add_request_id
+
 
 def logging_setting(*, level: str, style: str) -> dict[str, Any]:
     """Return Django's LOGGING; what callers pass as `extra` stands beside the message in both styles."""
@@ -16,6 +18,7 @@ def logging_setting(*, level: str, style: str) -> dict[str, Any]:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        add_request_id,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     return {

@@ -9,6 +9,7 @@ from crawlsite.database import database_setting
 from crawlsite.logs import logging_setting
 from crawlsite.mail import mail_server
 from crawlsite.own_services import own_services
+from crawlsite.supervisor.places import dashboard
 
 ENVIRONMENT = env.read()
 BASE_DIR = env.BASE_DIR
@@ -19,6 +20,8 @@ DEBUG = ENVIRONMENT.debug
 
 # -- who may ask, and how: PUBLIC_URL is the address operators type -----------------------------------------------
 PUBLIC_URL = ENVIRONMENT.public_url
+#: where the dashboard is for whoever sits at this machine, as commands print it; ends with a slash
+DASHBOARD_URL = dashboard(ENVIRONMENT)
 _public = urlsplit(PUBLIC_URL)
 BEHIND_HTTPS = _public.scheme == "https"
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *([_public.hostname] if _public.hostname else [])]
@@ -54,7 +57,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "crawlsite.loopback.PlainLoopback",  # outermost: it sees the cookies that all others set
+    "crawlsite.incidents.RequestIds",  # outside of everything that may go wrong
+    "crawlsite.loopback.PlainLoopback",  # outside of these: it sees the cookies that all others set
     "crawlsite.api.errors.JsonErrors",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

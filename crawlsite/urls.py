@@ -10,6 +10,7 @@ from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview.views import numbers, overview
 from crawlsite.token_views import revoke, tokens
 
+handler500 = "crawlsite.incidents.server_error"
 urlpatterns = [
     path("", overview, name="home"),
     path("overview.csv", numbers, name="overview-csv"),

@@ -45,6 +45,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "readyz": {"GET": NOBODY},
     "metrics": {"GET": VIEWER},
     "crawls/": {"GET": VIEWER},
+    "crawls/^list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/bulk/": {"POST": OPERATOR},
     "crawls/views/": {"POST": VIEWER},
     "crawls/new/": {"GET": OPERATOR, "POST": OPERATOR},
@@ -66,6 +67,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/checkpoints/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/hosts/": {"GET": VIEWER},
     "crawls/<int:pk>/frontier/": {"GET": VIEWER, "POST": OPERATOR},
+    "crawls/<int:pk>/left-out/": {"GET": VIEWER},
+    "crawls/^(?P<pk>[0-9]{1,18})/left-out\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/frontier.txt": {"GET": VIEWER},
     "crawls/url/": {"GET": VIEWER},
     "crawls/blacklist/": {"GET": VIEWER, "POST": OPERATOR},
@@ -91,6 +94,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:crawl>/max/": {"POST": OPERATOR},
     "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": {"POST": OPERATOR},
     "hosts/": {"GET": VIEWER},
+    "^hosts/list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "hosts/<int:pk>/": {"GET": VIEWER},
     "hosts/<int:pk>/block/": {"POST": OPERATOR},
     "search/": {"GET": VIEWER},
@@ -133,7 +137,9 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/schedule": {"GET": VIEWER, "PUT": OPERATOR, "DELETE": OPERATOR},
     "api/crawls/<crawl_id>/extracted": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/duplicates": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/reports/left-out": {"GET": VIEWER},
     "api/crawls/<crawl_id>/reports/changes": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/reports/changes/<old_id>/<new_id>": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps": {"GET": VIEWER},
     "api/crawls/<crawl_id>/traps/<key>": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/checkpoints": {"GET": VIEWER, "POST": OPERATOR},
@@ -209,6 +215,7 @@ ROUTES: dict[str, dict[str, Role]] = {
 }
 #: what a program does instead of each page that changes something, for the same role
 IN_JSON = {
+    "crawls/^list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/bulk/": "POST api/bulk",
     "crawls/views/": "POST api/views",
     "crawls/new/": "POST api/crawls",
@@ -308,6 +315,7 @@ EMPTY = {
     "api/crawls/<crawl_id>/pages/<page_id>/warc",
     "crawls/<int:pk>/archive/<int:number>/",
     "crawls/<int:pk>/compare/<int:old>/<int:new>/",
+    "api/crawls/<crawl_id>/reports/changes/<old_id>/<new_id>",
 }
 #: the queues' pages have no table behind them, and the "view on site" links may lead to those
 OF_NO_TABLE = ("admin/django_rq/", "admin/r/")

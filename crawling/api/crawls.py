@@ -11,7 +11,9 @@ from allocation.api.details import wait_out
 from crawling.api.parameters import Changes, CrawlId, Cursor, Limit, Order, Text
 from crawling.api.permissions import Asking, may_add, may_change, may_delete, may_view
 from crawling.api.schemas import CrawlDetail, CrawlPage, DealingsOut, HoldingOut, RunPage
-from crawling.cursors import STATES, crawl_of, list_crawls, list_runs
+from crawling.cursors import crawl_of, list_runs
+from crawling.idling import waiting_runs
+from crawling.listing import ORDERS, STATES, Wanted, page_of, sortable
 from crawling.models import CrawlJob
 from crawling.run_page.bank import Dealings, dealings_of
 from crawling.selectors import crawl_view
@@ -23,6 +25,10 @@ from crawling.services.once import create_once
 crawls = Router()
 Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200, pattern=r"^[\x20-\x7e]*$")]
 State = Annotated[Literal["", *STATES], Query(description="only crawls in this state")]  # type: ignore[valid-type]
+Sort = Annotated[
+    Literal[*ORDERS],  # type: ignore[valid-type]
+    Query(description="by what; falling with `-`. Too many crawls for their counts to be added up are sorted by age instead"),
+]
 
 
 def detail(crawl: CrawlJob) -> dict[str, Any]:
@@ -44,10 +50,13 @@ def _dealings(one: Dealings) -> DealingsOut:
 
 @crawls.get("", response=CrawlPage, summary="List crawls, the newest first")
 @may_view
-def index(request: Asking, state: State = "", q: Text = "", tag: Text = "", cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """`q` is a part of the name, `tag` one of the crawl's. A page may be short although there are more: only `next` tells the end."""
-    views, following = list_crawls(state=state, text=q, tag=tag, before=cursor, limit=limit)
-    return {"items": [view.as_dict() for view in views], "next": following}
+def index(
+    request: Asking, state: State = "", q: Text = "", tag: Text = "", sort: Sort = "-made", cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """`q` is a part of the name or of a seed, `tag` one of the crawl's."""
+    waiting = waiting_runs()
+    rows, following = page_of(sortable(Wanted(state, q.strip(), tag, sort, cursor), waiting), waiting, limit)
+    return {"items": [view.as_dict() for _, view in rows], "next": following}
 
 
 @crawls.post("", response={201: CrawlDetail, 200: CrawlDetail}, summary="Make a crawl; it is a draft until it is started")

@@ -9,7 +9,7 @@ from ninja import Query, Router
 from crawling.api.parameters import TEXT, Cursor, Limit
 from crawling.api.permissions import Asking, may_view
 from crawling.api.schemas import FactOut, Met, UrlHistory, WhyOut
-from crawling.history import history_of
+from crawling.history import history_of, referrers_of
 from crawling.models import Url, UrlState
 from crawling.why import Answer, why
 
@@ -23,7 +23,13 @@ def url(request: Asking, u: Address, cursor: Cursor = None, limit: Limit = 50) -
     """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL or not."""
     canonical, rows, following = history_of(u, before=cursor, limit=limit)
     answers = why(u)[1] if cursor is None else []
-    return {"url": canonical, "items": [_met(row) for row in rows], "crawls": [_why(answer) for answer in answers], "next": following}
+    referrers = referrers_of(rows)
+    return {
+        "url": canonical,
+        "items": [_met(row, referrers.get(row.pk)) for row in rows],
+        "crawls": [_why(answer) for answer in answers],
+        "next": following,
+    }
 
 
 def _why(answer: Answer) -> WhyOut:
@@ -40,7 +46,7 @@ def _why(answer: Answer) -> WhyOut:
     )
 
 
-def _met(row: Url) -> Met:
+def _met(row: Url, referrer: str | None) -> Met:
     page = getattr(row, "page", None)  # not there if nothing answered
     return Met(
         crawl=row.run.crawl_id,
@@ -51,6 +57,7 @@ def _met(row: Url) -> Met:
         error=row.error,
         depth=row.depth,
         attempts=row.attempts,
+        found_on=referrer,
         final_url=page.final_url if page else None,
         title=page.title if page else None,
         fetched_at=page.fetched_at if page else None,

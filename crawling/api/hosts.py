@@ -3,7 +3,7 @@
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Query, Router, Schema
@@ -11,7 +11,9 @@ from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, TEXT, Text
 from crawling.api.permissions import Asking, may_view, needs
-from crawling.hosts import Known, know, list_hosts, visitors_of
+from crawling.host_filter import STATES, WantedHosts
+from crawling.hosts import know, list_hosts, visitors_of
+from crawling.list_files import host_row
 from crawling.models import Host, Page
 from crawling.searching import PAGES, SHORTEST, search_pages
 from crawling.services.blocking import block_host, unblock_host
@@ -20,6 +22,7 @@ hosts, search = Router(), Router()
 may_block, may_unblock = needs("crawling.add_blacklistentry"), needs("crawling.delete_blacklistentry")
 HostId = Annotated[int, Path(ge=1, le=LARGEST)]
 After = Annotated[str, Query(max_length=260, pattern=TEXT, description="`next` of the page before; leave it out for the first")]
+State = Annotated[Literal["", *STATES], Query(description="only hosts in this state")]  # type: ignore[valid-type]
 Wanted = Annotated[str, Query(min_length=SHORTEST, max_length=200, pattern=TEXT, description="a piece of address or title")]
 
 
@@ -76,10 +79,10 @@ class FoundList(Schema):
 
 @hosts.get("", response=KnownPage, summary="Hosts by name")
 @may_view
-def index(request: Asking, q: Text = "", blocked: bool = False, after: After = "") -> dict[str, Any]:
-    """`q` is a part of the name; `blocked` leaves those that somebody has blocked."""
-    rows, following = list_hosts(text=q.strip(), blocked=blocked, after=after)
-    return {"items": [_known(row) for row in rows], "next": following}
+def index(request: Asking, q: Text = "", state: State = "", cursor: After = "") -> dict[str, Any]:
+    """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or are blocked for all crawls."""
+    rows, following = list_hosts(WantedHosts(q.strip(), state, cursor))
+    return {"items": [host_row(row) for row in rows], "next": following}
 
 
 @hosts.get("/{host_id}", response=KnownDetail, summary="A host, and the crawls that have met it")
@@ -114,15 +117,10 @@ def _host(host_id: int) -> Host:
     return get_object_or_404(Host.objects.select_related("shift__process__run__crawl"), pk=host_id)
 
 
-def _known(row: Known) -> dict[str, Any]:
-    facts = {name: getattr(row, name) for name in ("addresses", "robots", "trouble", "due_at", "leased_by", "crawls", "queued", "done")}
-    return {"id": row.host.pk, "name": row.host.name, **facts, "blocked": row.block.reason if row.block else None}
-
-
 def _detail(host: Host) -> dict[str, Any]:
     seen = visitors_of(host)
     visitors = [{"crawl": one.crawl.pk, "name": one.crawl.name, "state": one.state, "queued": one.queued, "done": one.done} for one in seen]
-    return {**_known(know([host])[0]), "visitors": visitors}
+    return {**host_row(know([host])[0]), "visitors": visitors}
 
 
 def _found(page: Page) -> dict[str, Any]:

@@ -1,21 +1,26 @@
-"""`/api/crawls/{id}/reports/changes`: two runs compared."""
+"""`/api/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run has not got."""
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from ninja import Query, Router, Schema
+from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from crawling.api.parameters import TEXT, CrawlId, Limit, RunNumber, Text
+from crawling.api.parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
 from crawling.api.permissions import Asking, may_view
-from crawling.comparing import KINDS, differences, summary_of
-from crawling.cursors import run_of
+from crawling.comparing import KINDS, Difference, differences, summary_of
+from crawling.cursors import run_of, stored_page
+from crawling.errors import ArchiveTrouble, NotThere
+from crawling.left_out import left_out, reasons_of
+from crawling.textdiff import diff, text_lines
 
 reports = Router()
 Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which this became")]  # type: ignore[valid-type]
 Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
+PageId = Annotated[int, Path(ge=1, le=LARGEST, description="of the list of changes")]
+Why = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
 After = Annotated[str, Query(max_length=4000, pattern=TEXT, description="`next` of the page before")]
 
 
@@ -52,11 +57,58 @@ class ChangeOut(Schema):
     old_bytes: int | None
     new_bytes: int | None
 
+    diff: str | None = Field(description="where its text in both is told line by line; null where it is not in both")
+
+
+class LineOut(Schema):
+    kind: str = Field(description="same, gone, added; or skipped, for equal lines that are left out")
+    text: str
+
+
+class TextDiff(Schema):
+    url: str
+    old_run: int
+    new_run: int
+    lines: list[LineOut] = Field(description="what a reader sees different, with three equal lines around it; empty: nothing")
+
 
 class ChangePage(Schema):
     summary: ChangeSummary
     items: list[ChangeOut]
     next: str | None
+
+
+class ReasonOut(Schema):
+    key: str
+    kind: str = Field(description="kept out by a rule, excluded, failed, held as a trap's, or not kept twice")
+    words: str
+    urls: int
+    unlisted: int = Field(description="of them, so many were only counted")
+
+
+class LeftOutRow(Schema):
+    id: int
+    url: str
+    sentence: str
+    depth: int
+    found_on: str = Field(description="the page that it was met on first; empty for a seed")
+
+
+class LeftOutPage(Schema):
+    reasons: list[ReasonOut]
+    items: list[LeftOutRow] = Field(description="the addresses of the reason asked for")
+    next: int | None
+
+
+@reports.get("/{crawl_id}/reports/left-out", response=LeftOutPage, summary="What a run has not got, by reason")
+@may_view
+def not_had(
+    request: Asking, crawl_id: CrawlId, run: RunNumber = None, why: Why = "", cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """`items` is empty unless `why` names a reason by its key."""
+    one = run_of(crawl_id, run)
+    rows, following = left_out(one, why, after=cursor or 0, limit=limit)
+    return {"reasons": [asdict(reason) for reason in reasons_of(one)], "items": [asdict(row) for row in rows], "next": following}
 
 
 @reports.get("/{crawl_id}/reports/changes", response=ChangePage, summary="Two runs compared: pages added, gone, changed, flipped")
@@ -73,4 +125,21 @@ def changes(
 ) -> dict[str, Any]:
     old, new = run_of(crawl_id, against), run_of(crawl_id, run)
     rows, following = differences(old, new, kind=kind, host=host, after=cursor, limit=limit)
-    return {"summary": asdict(summary_of(old, new)), "items": [asdict(row) for row in rows], "next": following}
+    return {"summary": asdict(summary_of(old, new)), "items": [_change(crawl_id, row) for row in rows], "next": following}
+
+
+def _change(crawl_id: int, row: Difference) -> dict[str, Any]:
+    is_in_both = row.old_id is not None and row.new_id is not None
+    return {**asdict(row), "diff": f"/api/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}" if is_in_both else None}
+
+
+@reports.get("/{crawl_id}/reports/changes/{old_id}/{new_id}", response=TextDiff, summary="The text of a page in two runs, line by line")
+@may_view
+def changed_text(request: Asking, crawl_id: CrawlId, old_id: PageId, new_id: PageId) -> dict[str, Any]:
+    """The ids are those that the list of changes tells. What is not in this machine's archive, or is no text, cannot be compared."""
+    old, new = (stored_page(crawl_id, one) for one in (old_id, new_id))
+    try:
+        lines = [line._asdict() for line in diff(*map(text_lines, (old, new)))]
+    except ArchiveTrouble as trouble:
+        raise NotThere(f"The texts cannot be compared. {trouble}") from trouble
+    return {"url": new.url.url, "old_run": old.run.number, "new_run": new.run.number, "lines": lines}

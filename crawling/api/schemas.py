@@ -189,6 +189,7 @@ class Met(Schema):
     error: str
     depth: int
     attempts: int
+    found_on: str | None = Field(description="on whose page, or by whose redirect, it was found; null for a seed")
     final_url: str | None
     title: str | None
     fetched_at: datetime | None

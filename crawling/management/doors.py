@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
+from django.urls import reverse
 from redis.exceptions import RedisError
 
 from allocation.errors import AllocationError
@@ -48,6 +50,11 @@ def read_json_object(path: Path, option: str) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise CommandError(f"{option}: {path} must hold one JSON object with the fields of an order")
     return fields
+
+
+def page_of(name: str, *args: Any) -> str:
+    """The address of a page of the dashboard, to be opened in a browser."""
+    return settings.DASHBOARD_URL.rstrip("/") + reverse(name, args=args)
 
 
 def require_worker() -> None:

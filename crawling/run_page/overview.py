@@ -119,8 +119,10 @@ class CrawlPage:
     @property
     def commands(self) -> list[str]:
         """What would do the same on the command line."""
-        known = [verb for verb in self.verbs if verb != "start"]
-        return [f"python manage.py crawl {verb} {shlex.quote(self.crawl.name)}" for verb in (*known, "show")]
+        name = shlex.quote(self.crawl.name)
+        said = [f"python manage.py crawl {verb} {name}" for verb in (*self.verbs, "show")]
+        failed = [f"python manage.py crawl retry {name}"] if self.view.counts.failed and self.is_latest else []
+        return [*said, *failed, f"python manage.py crawl log {name} --follow"]
 
     @property
     def order_command(self) -> str:

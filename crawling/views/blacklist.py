@@ -12,12 +12,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from crawling.errors import BadOrder, CrawlError
+from crawling.inspecting import inspect
 from crawling.models import BlackListEntry, CrawlJob
 from crawling.rules.addresses import BadUrl
 from crawling.rules.blacklist import BlackKind
 from crawling.services.blacklist import add_entry, remove_entry
 from crawling.views.crawl import asked_number
-from crawling.why import why
 
 ENTRIES = 100
 #: kind, its words, and an example
@@ -76,13 +76,13 @@ def remove(request: HttpRequest, number: int) -> HttpResponse:
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def url(request: HttpRequest) -> HttpResponse:
-    """What each crawl, or that of `?crawl=`, says of the address `?u=`."""
+    """What is known of the address `?u=`, and what each crawl, or that of `?crawl=`, says of it."""
     text, number = request.GET.get("u", "").replace("\0", "").strip()[:4096], asked_number(request, "crawl")
     crawl = get_object_or_404(CrawlJob, pk=number) if number is not None else None
     here: dict[str, object] = {"typed": text, "crawl": crawl}
     if text:
         try:
-            here["url"], here["answers"] = why(text, crawl=crawl)
+            here["found"] = inspect(text, crawl=crawl)
         except BadUrl as error:
             here["trouble"] = str(error)
     return render(request, "crawling/url.html", here)

@@ -7,14 +7,17 @@ from typing import NamedTuple
 
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from crawling.list_files import crawls_file
 from crawling.listing import BY_COUNTS, Listing, Wanted, list_crawls
 from crawling.models import CrawlJob, SavedView
 from crawling.run_page.rates import rates_now
 from crawling.selectors import CrawlView
+from crawling.sending import send
 from crawling.services.steering import possible
 from crawling.views.columns import Column, column
 
@@ -55,6 +58,14 @@ def crawls(request: HttpRequest) -> HttpResponse:
     if getattr(request, "htmx", False):
         return render(request, "crawling/_crawls.html", facts)
     return render(request, "crawling/crawls.html", {**facts, "views": SavedView.objects.filter(user=request.user.pk)})
+
+
+@require_safe
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def crawls_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """All that the list finds, in its order, as a table or a JSON object a line."""
+    return send(crawls_file(Wanted.read(request.GET), kind))
 
 
 def _rows(listing: Listing) -> list[Row]:

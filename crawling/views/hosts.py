@@ -7,14 +7,18 @@ from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from crawling.errors import CrawlError
+from crawling.host_filter import WORDS, WantedHosts, host_counts
 from crawling.hosts import know, list_hosts, visitors_of
+from crawling.list_files import hosts_file
 from crawling.models import Host
 from crawling.run_page.pages import SearchTookTooLong
 from crawling.searching import SHORTEST, Found, search_pages
+from crawling.sending import send
 from crawling.services.blocking import block_host, unblock_host
 
 
@@ -22,11 +26,20 @@ from crawling.services.blocking import block_host, unblock_host
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def hosts(request: HttpRequest) -> HttpResponse:
-    """List hosts by name: those that hold `?q=`, those that are `?blocked=1`, those after `?after=`."""
-    text, after = _text(request, "q"), _text(request, "after")
-    blocked = request.GET.get("blocked") == "1"
-    rows, following = list_hosts(text=text, blocked=blocked, after=after)
-    return render(request, "hosts/hosts.html", {"rows": rows, "following": following, "text": text, "after": after, "blocked": blocked})
+    """List hosts by name: those that hold `?q=`, those in `?state=`, those after `?after=`."""
+    wanted = WantedHosts.read(request.GET)
+    rows, following = list_hosts(wanted)
+    counts = host_counts(wanted)
+    tabs = [(state, words, counts[state]) for state, words in WORDS.items()]
+    return render(request, "hosts/hosts.html", {"rows": rows, "following": following, "wanted": wanted, "tabs": tabs})
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def hosts_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """All that the list finds, as a table or a JSON object a line."""
+    return send(hosts_file(WantedHosts.read(request.GET), kind))
 
 
 @require_GET

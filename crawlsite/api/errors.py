@@ -25,6 +25,7 @@ from allocation.errors import (
 from crawling.errors import BadOrder, CrawlError, NotThere, UnknownCrawl, UnknownRun
 from crawling.rules.addresses import BadUrl
 from crawling.rules.orders import sentence_for
+from crawlsite.incidents import current_id
 from dnscache.errors import DnsCacheError
 
 #: the first that fits counts
@@ -106,6 +107,14 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
     return response
 
 
+def _problem(response: HttpResponse) -> dict[str, str]:
+    detail = f"{HTTPStatus(response.status_code).description or response.reason_phrase}."
+    if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return {"detail": detail}
+    number = current_id()
+    return {"detail": f"{detail} Quote {number} when you ask for help: the log's lines about it have it, too.", "request_id": number}
+
+
 class JsonErrors:
     """Middleware: what Django itself answers to a program's mistake, or to a fault of ours, becomes JSON as well."""
 
@@ -116,6 +125,6 @@ class JsonErrors:
         response = self.get_response(request)
         is_error = request.path.startswith(API_PREFIX) and response.status_code >= HTTPStatus.BAD_REQUEST
         if is_error and not response.get("Content-Type", "").startswith("application/json"):
-            response.content = json.dumps({"detail": f"{HTTPStatus(response.status_code).description or response.reason_phrase}."})
+            response.content = json.dumps(_problem(response))
             response["Content-Type"] = "application/json; charset=utf-8"
         return response

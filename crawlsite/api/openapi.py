@@ -14,6 +14,7 @@ class Problem(Schema):
 
     detail: str = Field(description="a sentence that says what is wrong and what to do")
     errors: dict[str, str] | None = Field(None, description="a sentence for each field that is wrong (422 only)")
+    request_id: str | None = Field(None, description="what to quote when you ask for help (500 only); every answer's X-Request-ID is that")
 
 
 ALWAYS = {401: "Nobody is logged in", 403: "The user's role does not allow it", 429: "Too many requests in this minute"}

@@ -107,6 +107,8 @@ def test_an_endpoint_serves_those_who_may_and_nobody_else(programs, order, metho
         .replace("{token_id}", "1")
         .replace("{view_id}", "1")
         .replace("{page_id}", "1")
+        .replace("{old_id}", "1")
+        .replace("{new_id}", "1")
     )
     address += {"/api/url": "?u=http://a.test/", "/api/search": "?q=manual", "/api/crawls/{crawl_id}/reports/changes": "?against=1"}.get(
         path, ""
@@ -256,7 +258,7 @@ def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
     def break_down(*args, **kwargs):
         raise DatabaseError("secret inside")
 
-    monkeypatch.setattr("crawling.api.crawls.list_crawls", break_down)
+    monkeypatch.setattr("crawling.api.crawls.page_of", break_down)
     programs["viewer"].client.raise_request_exception = False
 
     status, problem = programs["viewer"]("GET", "crawls")

@@ -36,7 +36,7 @@ def test_a_host_is_blocked_and_let_go_and_found_by_its_name(administrator, opera
     assert operator("POST", f"hosts/{host.pk}/block", {"reason": " "})[0] == 422
     status, known = operator("POST", f"hosts/{host.pk}/block", {"reason": "asked for"})
     assert (status, known["blocked"], known["visitors"][0]["name"]) == (200, "asked for", "a crawl")
-    assert [one["name"] for one in operator.get("hosts?blocked=true&q=127")["items"]] == [host.name]
+    assert [one["name"] for one in operator.get("hosts?state=blocked&q=127")["items"]] == [host.name]
 
     assert operator("DELETE", f"hosts/{host.pk}/block")[0] == 403
     assert administrator("DELETE", f"hosts/{host.pk}/block")[1]["blocked"] is None

@@ -29,6 +29,13 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     assert [line.get_text() for line in changed.select(".diff del, .diff ins")] == ["two", "three"]
 
     address = f"/api/crawls/{first.crawl_id}/reports/changes"
+    places = {item["url"].removeprefix(site.url): item["diff"] for item in viewer.get(address, {"against": 1}).json()["items"]}
+    assert [path for path, place in places.items() if place is None] == ["/gone", "/new"]
+    text = viewer.get(places["/changes"]).json()
+    assert (text["old_run"], text["new_run"]) == (1, 2)
+    assert [(line["kind"], line["text"]) for line in text["lines"]] == [("same", "one"), ("gone", "two"), ("added", "three")]
+    assert viewer.get(f"{address}/1/9999999").status_code == 404
+
     told = viewer.get(address, {"against": 1, "kind": "added"}).json()
     assert [item["url"] for item in told["items"]] == [f"{site.url}/new"]
     assert told["summary"]["counts"] == {"added": 1, "gone": 1, "changed": 2, "flipped": 1, "same": 1}

@@ -43,7 +43,7 @@ def test_a_blocked_host_is_fetched_by_no_crawl_until_it_is_let_go(make_site, cra
     [url] = Url.objects.filter(run=second)
     assert (url.state, "Its owner asked us to." in url.error) == ("x", True)
     assert "operator blocked it" in soup(operator.get(page)).get_text(" ", strip=True)
-    assert names(operator.get(HOSTS, {"blocked": "1"})) == [host.name]
+    assert names(operator.get(HOSTS, {"state": "blocked"})) == [host.name]
     assert operator.post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"}).status_code == 403
     browser("administrator").post(reverse("hosts:block", args=[host.pk]), {"unblock": "yes"})
     work_off(start_run(first.crawl))
@@ -57,7 +57,7 @@ def test_a_block_without_a_reason_is_refused_in_words(db):
     answer = operator.post(reverse("hosts:block", args=[host.pk]), {"reason": " "}, follow=True)
 
     assert "say why" in answer.content.decode()
-    assert names(operator.get(HOSTS, {"blocked": "1"})) == []
+    assert names(operator.get(HOSTS, {"state": "blocked"})) == []
 
 
 def test_hosts_are_listed_by_name_found_by_a_part_of_it_and_paged_in_a_fixed_number_of_queries(db):

@@ -7,6 +7,9 @@ from django.contrib.auth.models import User
 
 from crawling.models import BlackListEntry, RobotsException
 from crawling.services.creating import create_crawl, start_run
+from dnscache import store
+from dnscache.answers import Answer, Reply, Status
+from tests.crawling.pages import soup
 
 
 @pytest.fixture
@@ -17,8 +20,12 @@ def crawl(order):
 
 
 @pytest.fixture
-def boss(client, crawl):
+def boss_login(client, transactional_db):
     client.force_login(User.objects.create_superuser("boss"))
+
+
+@pytest.fixture
+def boss(client, crawl, boss_login):
     return client
 
 
@@ -81,3 +88,31 @@ def test_an_exception_from_robots_needs_a_reason_and_is_shown_on_the_crawls_page
 
     boss.post(here, {"end": str(RobotsException.objects.get(host="a.test").pk)})
     assert "agreed, ticket 4711" not in boss.get(f"/crawls/{crawl.pk}/").content.decode().partition("Settings")[2]
+
+
+def test_an_address_is_inspected_in_any_spelling(client, make_site, crawl_to_the_end, work_off, boss_login):
+    site = make_site({"/": '<a href="/a">a</a>', "/a": "text"})
+    run = crawl_to_the_end(f"{site.url}/")
+    work_off(start_run(run.crawl))
+    typed = f"{site.url.upper()}/b/../a#part"
+
+    page = soup(client.get("/crawls/url/", {"u": typed}))
+    facts = {dt.get_text(): dt.find_next("dd").get_text(" ", strip=True) for dt in page.select("main > dl dt")}
+    assert facts == {"Normalised": f"{site.url}/a", "DNS": "Nobody is asked: the host is an address, or a name that belongs to nobody."}
+    fetches = [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in page.select("tbody tr")]
+    assert [row[0].rpartition(", ")[2] for row in fetches] == ["run 2", "run 1"]
+    assert [(row[1], row[2], row[4]) for row in fetches] == [("succeeded, 200, 4\xa0bytes", "1", f"{site.url}/")] * 2
+    assert client.get(page.find("a", string="as it was")["href"]).status_code == 200
+    told = client.get("/api/url", {"u": typed}).json()
+    assert [(met["run"], met["found_on"]) for met in told["items"]] == [(2, f"{site.url}/"), (1, f"{site.url}/")]
+
+
+def test_an_address_tells_what_dns_knows_of_its_host(client, boss_login, db):
+    store.write([Answer("www.a.test", Reply(Status.OK, ("192.0.2.7",), ttl=300, upstream="192.0.2.53:53"), 0.0, 300.0, None, 0)])
+
+    def dns(host):
+        return soup(client.get("/crawls/url/", {"u": f"http://{host}/"})).find("dt", string="DNS").find_next("dd").get_text(" ", strip=True)
+
+    assert dns("www.a.test").startswith("www.a.test has addresses: 192.0.2.7; asked")
+    assert dns("www.a.test").endswith("of 192.0.2.53:53")
+    assert dns("other.test").startswith("Nobody has asked for other.test yet")

@@ -1,0 +1,74 @@
+"""Which hosts are meant: one filter for their list, its counts, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat
+
+from crawling.models import BlackListEntry, Host, RobotsFile
+from crawling.rules.blacklist import BlackKind
+from dnscache.models import DnsEntry
+
+LONGEST = 260
+FETCHED_FROM, TROUBLED, BLOCKED = STATES = ("fetched", "troubled", "blocked")
+WORDS: Mapping[str, str] = {"": "all", FETCHED_FROM: "fetched from now", TROUBLED: "with errors", BLOCKED: "blocked"}
+
+
+@dataclass(frozen=True)
+class WantedHosts:
+    """text: part of the name. state: one of STATES, empty: any. after: the name that the page before ended with."""
+
+    text: str = ""
+    state: str = ""
+    after: str = ""
+
+    @classmethod
+    def read(cls, query: Any) -> WantedHosts:
+        """As an address asks; nonsense counts as nothing."""
+        text, state, after = (str(query.get(name, "")).replace("\0", "").strip()[:LONGEST] for name in ("q", "state", "after"))
+        return cls(text, state if state in STATES else "", after)
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.state)
+
+    def found(self) -> QuerySet[Host]:
+        """In no order."""
+        hosts = Host.objects.all()
+        if self.text:
+            hosts = hosts.filter(name__contains=self.text.lower())
+        if self.state:
+            hosts = hosts.filter(condition(self.state))
+        return hosts.filter(name__gt=self.after) if self.after else hosts
+
+
+def host_counts(wanted: WantedHosts) -> dict[str, int]:
+    """How many hosts of each state, "" for all, its text finds; in one query."""
+    sums = {state: Count("pk", filter=condition(state)) for state in STATES}
+    counts = replace(wanted, state="", after="").found().aggregate(every=Count("*"), **sums)
+    return {"": counts.pop("every"), **counts}
+
+
+def condition(state: str) -> Q:
+    """What makes a host be in one of STATES."""
+    if state == FETCHED_FROM:
+        return Q(shift__isnull=False, shift__ended_at=None)
+    if state == TROUBLED:
+        return Q(_no_address()) | Q(_no_robots("http")) | Q(_no_robots("https"))
+    return Q(Exists(blocks().filter(text=OuterRef("name"))))
+
+
+def blocks() -> QuerySet[BlackListEntry]:
+    return BlackListEntry.objects.filter(kind=BlackKind.HOST, removed_at=None)
+
+
+def _no_address() -> Exists:
+    return Exists(DnsEntry.objects.filter(name=OuterRef("dns_name")).exclude(status=DnsEntry.Status.OK))
+
+
+def _no_robots(scheme: str) -> Exists:
+    """robots.txt could not be had, so nothing may be fetched."""
+    return Exists(RobotsFile.objects.filter(Q(status__lt=0) | Q(status__gte=500), origin=Concat(Value(f"{scheme}://"), OuterRef("name"))))

@@ -1,0 +1,60 @@
+"""What `manage.py crawl VERB NAME` does to a crawl that exists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from crawling.management.doors import require_worker
+from crawling.models import CrawlJob
+from crawling.services import steering
+from crawling.services.cloning import clone_crawl
+from crawling.services.creating import start_run
+from crawling.services.deleting import delete_crawl
+from crawling.services.retrying import retry_failed
+from crawling.services.tagging import set_tags
+
+Options = dict[str, Any]
+
+
+def _start(crawl: CrawlJob, options: Options) -> None:
+    require_worker()
+    start_run(crawl)
+
+
+def _pause(crawl: CrawlJob, options: Options) -> None:
+    steering.pause(crawl, keep_seconds=None if options["keep"] is None else 60 * options["keep"])
+
+
+def _retry(crawl: CrawlJob, options: Options) -> None:
+    retry_failed(crawl, status=options["status"])
+
+
+def _tag(crawl: CrawlJob, options: Options) -> None:
+    set_tags(crawl, options["tags"].split(",") if options["tags"] else [])
+
+
+#: each may raise CrawlError; after it the crawl is shown
+VERBS: dict[str, Callable[[CrawlJob, Options], object]] = {
+    "show": lambda crawl, options: None,
+    "start": _start,
+    "pause": _pause,
+    "resume": lambda crawl, options: steering.resume(crawl),
+    "stop": lambda crawl, options: steering.stop(crawl),
+    "retry": _retry,
+    "tag": _tag,
+}
+
+
+def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
+    """A draft of the same order."""
+    return clone_crawl(crawl, name=options["name"])
+
+
+def delete(crawl: CrawlJob, typed: str) -> None:
+    """Delete it with all that it has found. Its number does not do: whoever types the name means this one."""
+    if typed != crawl.name:
+        raise CommandError(f"`crawl delete` wants the whole name, {crawl.name!r}: all runs, pages and archive files of it go for good.")
+    delete_crawl(crawl, by=None)

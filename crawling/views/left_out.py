@@ -1,0 +1,56 @@
+"""What a run has not got, by reason: a page, and a file of its rows."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from crawling.downloads import Download
+from crawling.left_out import Reason, each_left_out, left_out, reasons_of
+from crawling.models import CrawlJob, Run
+from crawling.row_files import TYPES, lines_of
+from crawling.sending import send
+from crawling.views.crawl import asked_number, asked_run
+
+ROWS = 100
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def show(request: HttpRequest, pk: int) -> HttpResponse:
+    """Count what the run has not got by reason, and list the addresses of `?why=`, after that of the id `?after=`."""
+    run = _run(request, pk)
+    reasons = reasons_of(run)
+    asked = _asked(request, reasons)
+    after = asked_number(request, "after")
+    rows, following = left_out(run, asked.key, after=after or 0, limit=ROWS) if asked else ([], None)
+    here = {"crawl": run.crawl, "run": run, "reasons": reasons, "asked": asked, "rows": rows, "following": following, "after": after}
+    return render(request, "crawling/left_out.html", here)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def as_file(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
+    """All addresses of the reason `?why=`, or of all reasons."""
+    run = _run(request, pk)
+    reasons = reasons_of(run)
+    asked = _asked(request, reasons)
+    name = f"crawl-{pk}-run-{run.number}-left-out.{kind}"
+    return send(Download(name, TYPES[kind], lines_of(each_left_out(run, [asked] if asked else reasons), kind)))
+
+
+def _asked(request: HttpRequest, reasons: list[Reason]) -> Reason | None:
+    return next((reason for reason in reasons if reason.key == request.GET.get("why")), None)
+
+
+def _run(request: HttpRequest, pk: int) -> Run:
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so it has left nothing out.")
+    return run

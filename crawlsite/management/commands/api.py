@@ -1,0 +1,113 @@
+"""`manage.py api METHOD PATH [BODY]`: whatever pages and programs can do, from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+from crawling.management.doors import plain_errors
+from crawlsite.api.inside import NoSuchEndpoint, ask
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+EPILOG = """examples:
+  manage.py api GET /api/crawls?state=failed
+  manage.py api GET /api/crawls/3/pages?status=404 --all
+  manage.py api POST /api/hosts/7/block '{"reason": "asked for by its owner"}'
+  manage.py api PATCH /api/crawls/3 @changes.json --user alice
+
+/api/docs, in the dashboard, lists the endpoints with an example of each body. The exit status is 1 where the answer is an error.
+"""
+
+
+class Command(BaseCommand):
+    help = "Ask an endpoint of /api/ without a token, as an administrator or any user, and print its JSON."
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> Any:
+        return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("method", choices=METHODS)
+        parser.add_argument("path", help="with its query, such as /api/crawls?q=manual")
+        parser.add_argument("body", nargs="?", help="JSON, or @FILE that holds some")
+        parser.add_argument(
+            "--user", help="who asks, by name; its role holds, and the log of actions names it (default: the first superuser)"
+        )
+        parser.add_argument("--all", action="store_true", help="with GET of a list: all its pages, one JSON object a line")
+
+    def handle(self, *, method: str, path: str, body: str | None, user: str | None, **options: Any) -> None:
+        with plain_errors():
+            who, sent = _user(user), _body(body)
+            if options["all"]:
+                self._print_all(path, who)
+            else:
+                self._print(_asked(method, path, who, sent))
+
+    def _print_all(self, path: str, who: User) -> None:
+        cursor: Any = None
+        while True:
+            here = path if cursor is None else f"{path}{'&' if '?' in path else '?'}{urlencode({'cursor': cursor})}"
+            told = json.loads(_content(_asked("GET", here, who, None)))
+            if "items" not in told:
+                raise CommandError(f"{path} is no list, so --all means nothing there; leave it out.")
+            for item in told["items"]:
+                self.stdout.write(json.dumps(item, ensure_ascii=False))
+            cursor = told.get("next")
+            if cursor is None:
+                return
+
+    def _print(self, answer: HttpResponseBase) -> None:
+        content = _content(answer)
+        if answer.get("Content-Type", "").startswith("application/json"):
+            self.stdout.write(json.dumps(json.loads(content), indent=2, ensure_ascii=False))
+        elif content:
+            sys.stdout.buffer.write(content)  # a file: whatever bytes it has
+
+
+def _asked(method: str, path: str, who: User, sent: Any) -> HttpResponseBase:
+    try:
+        answer = ask(method, path, user=who, body=sent)
+    except NoSuchEndpoint as error:
+        raise CommandError(f"There is no endpoint {error}; /api/docs, in the dashboard, lists those there are.") from error
+    if answer.status_code >= HTTPStatus.BAD_REQUEST:
+        raise CommandError(f"{answer.status_code}: {_detail(answer)}")
+    return answer
+
+
+def _content(answer: HttpResponseBase) -> bytes:
+    return answer.getvalue() if isinstance(answer, StreamingHttpResponse) else bytes(getattr(answer, "content", b""))
+
+
+def _detail(answer: HttpResponseBase) -> str:
+    try:
+        return str(json.loads(_content(answer))["detail"])
+    except (ValueError, KeyError):
+        return HTTPStatus(answer.status_code).description or HTTPStatus(answer.status_code).phrase
+
+
+def _user(name: str | None) -> User:
+    users = User.objects.filter(is_active=True)
+    user = (users.filter(is_superuser=True) if name is None else users.filter(username=name)).order_by("pk").first()
+    if user is None:
+        raise CommandError(f"There is no active user {name!r}." if name else "There is no active superuser; name somebody with --user.")
+    return user
+
+
+def _body(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return json.loads(Path(text[1:]).read_text() if text.startswith("@") else text)
+    except OSError as error:
+        raise CommandError(f"{error.strerror}: {text[1:]}") from error
+    except ValueError as error:
+        raise CommandError(f"The body is no JSON: {error}") from error

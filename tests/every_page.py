@@ -1,0 +1,119 @@
+"""Every page of the dashboard, taken from the table of routes, in a house that has something of everything."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from allocation.models import Pool
+from crawling.experiment.store import make_trial
+from crawling.models import ArchiveFile, Checkpoint, CrawlJob, Delivery, Host, Listener, Page, Run
+from crawling.services.blacklist import add_entry
+from crawling.services.creating import start_run
+from crawling.services.editing import edit_crawl
+from crawling.services.saving import save_view
+from crawling.services.scheduling import set_schedule
+from crawling.services.steering import pause
+from crawling.services.templates import save_template
+from crawlsite.tokens import make_token
+from dnscache import store
+from dnscache.answers import Answer, Reply, Status
+from dnscache.models import DnsDropped
+from tests.browser.house import make_crawl, work_off
+from tests.test_roles import PATHS, ROUTES
+
+#: answers that are files, or parts of a page
+NO_PAGES = {
+    "crawls/<int:pk>/pages/<int:url>/content/",
+    "crawls/<int:pk>/pages/<int:url>/record/",
+    "crawls/<int:pk>/pages/<int:url>/document/",
+    "crawls/<int:pk>/archive/<int:number>/",
+    "login/",
+    "api/",
+}
+ROUTES_OF_PAGES = sorted(
+    route for route, methods in ROUTES.items() if "GET" in methods and (not route or route.endswith("/")) and route not in NO_PAGES
+)
+#: what else a page shows when it is asked for something
+ASKED = {
+    "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],
+    "crawls/new/": ["?clone={crawl}"],
+    "crawls/url/": ["?u={url}", "?u={url}&crawl={crawl}", "?u=nonsense"],
+    "crawls/<int:pk>/left-out/": ["?why=f404", "?why=rule-scope"],
+    "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],
+    "crawls/<int:pk>/compare/": ["?kind=changed"],
+    "crawls/<int:pk>/frontier/": ["?q=nothing+like+it"],
+    "hosts/": ["?state=blocked", "?q=nothing+like+it"],
+    "search/": ["?q=nothing+like+it", "?q=book"],
+    "dns/why/": ["?host=www.example.com", "?host=silent.example.com"],
+    "dns/tree/": ["?domain=example.com"],
+    "dns/hard/": ["?q=nothing+like+it"],
+}
+
+
+def addresses(values: dict[str, object]) -> list[str]:
+    """Of every page, with what it shows when it is asked. values: as `furnish` gives them."""
+    found = []
+    for route in ROUTES_OF_PAGES:
+        names = re.findall(r"%\((\w+)\)s", PATHS[route])
+        owner = next((key for key in ("trials", "alerts", "hosts", "bank") if f"/{key}/" in PATHS[route][:9]), "crawl")
+        path = PATHS[route] % {name: values.get(name, values[owner]) for name in names}
+        found += [path, *(path + query.format(**values) for query in ASKED.get(route, ()))]
+    return found
+
+
+def furnish(site, *, by: User) -> dict[str, object]:
+    """A crawl of two runs that differ, one that is paused, and one of whatever else there may be; the ids of each by its name."""
+    site.pages["/"] = '<title>Books</title><a href="/a">a</a> <a href="/gone">gone</a> <a href="http://elsewhere.test/">out</a>'
+    site.pages["/a"] = "<title>Book A</title>first"
+    crawl = make_crawl("Books & 'such'", f"{site.url}/", by=by)
+    first = work_off(start_run(crawl, by=by))
+    site.pages["/a"] = "<title>Book A</title>second"
+    second = work_off(start_run(crawl, by=by))
+    edit_crawl(crawl, {"max_pages": 100}, by=by)
+    resting = make_crawl("The paused one", f"{site.url}/a", by=by)
+    start_run(resting, by=by)
+    pause(resting, by=by)
+    return _others(crawl, resting, by) | {"crawl": crawl.pk, "url": _page(second), "old": _page(first), "new": _page(second)}
+
+
+def _page(run: Run) -> int:
+    return Page.objects.get(run=run, url__url__endswith="/a").pk
+
+
+def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
+    now = timezone.now()
+    listener = Listener.objects.create(name="Chat", url="https://chat.example.org/", events=["failed"], secret="s" * 20)
+    Delivery.objects.create(listener=listener, crawl=crawl, event="failed", body="{}", next_try_at=now)
+    Checkpoint.objects.create(run=crawl.runs.first(), directory="/checkpoints/1", machine="crawler-1", taken_at=now, urls=3, bytes=1000)
+    set_schedule(resting, {"every_minutes": 60}, by=by)
+    save_template(crawl, "Books", by=by)
+    save_view(by, "Failed", "state=failed")
+    make_token(by, "nightly import")
+    add_entry("domain", "example.net", "asked for by its owner", by=by)
+    fill_names()
+    trial = make_trial(requests=4, bound_seconds=0.3, seed=1, policies=["naive"], by=by)
+    number = ArchiveFile.objects.filter(run__crawl=crawl).earliest("pk").pk
+    host = Host.objects.earliest("pk").pk
+    return {
+        "hosts": host,
+        "trials": trial.pk,
+        "alerts": listener.pk,
+        "bank": Pool.objects.get().pk,
+        "number": 1,
+        "file": number,
+        "resting": resting.pk,
+    }
+
+
+def fill_names() -> None:
+    """Names that were found, failed, and left."""
+    now = timezone.now().timestamp()
+    good, bad = Reply(Status.OK, ("192.0.2.1",), ttl=300, resolve_ms=40), Reply(Status.TIMEOUT, resolve_ms=8000, error="it said nothing")
+    store.write([Answer("www.example.com", good, now, now + 300, None, 0), Answer("silent.example.com", bad, now, now, now + 40, 1)])
+    DnsDropped.objects.create(
+        name="old.example.com", region=2, weight=0.01, why="light, and unused for long", at=timezone.now() - timedelta(hours=1)
+    )

@@ -1,0 +1,93 @@
+"""What holds on every page, each in full and before there is anything; those that need a browser are in `tests/browser`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import get_commands
+from django.test import Client
+
+from allocation.services import create_pool
+from crawling.models import AllowedNetwork
+from crawlsite.api.inside import ask
+from tests.crawling.conftest import CLASSES
+from tests.crawling.pages import soup
+from tests.every_page import addresses, furnish
+
+#: a moment that is written out: belongs into a <time>, which says how long ago it is
+WRITTEN_OUT = re.compile(r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d")
+
+
+@pytest.fixture
+def boss(transactional_db):
+    return User.objects.create_superuser("boss")
+
+
+@pytest.fixture
+def values(make_site, boss):
+    create_pool(name="default", classes=CLASSES)
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    return furnish(make_site({}), by=boss)
+
+
+def faults_of_times(page):
+    for time in page.select("main time"):
+        if not time.get("datetime") or not time.get("title", "").endswith("UTC"):
+            yield f"a time without its moment: {time}"
+    for time in page.select("main time, main select, main code, main pre"):
+        time.extract()
+    if found := WRITTEN_OUT.search(page.main.get_text(" ")):
+        yield f"a moment that is written out: {found[0]}"
+
+
+def faults_of_structure(page):
+    if len(page.select("h1")) != 1:
+        yield f"{len(page.select('h1'))} first headings"
+    yield from (f"a head without scope: {cell}" for cell in page.select("main th") if not cell.get("scope"))
+    yield from (f"live, and not polite: {one.name}" for one in page.select("[aria-live]") if one["aria-live"] != "polite")
+    outside = [one.get("src") or one.get("href") or "" for one in page.select("script[src], link[href], img[src], iframe[src]")]
+    yield from (f"asks somebody else: {address}" for address in outside if re.match(r"(https?:)?//", address))
+
+
+def faults_of_commands(page, user):
+    lines = "\n".join(code.get_text() for code in page.select("details.commands code")).strip().splitlines()
+    if not lines:
+        yield "no command that does the same; give its template a block `command`"
+    for line in lines:
+        words = shlex.split(line.removeprefix("python "))
+        if words[0] != "manage.py" or words[1] not in get_commands():
+            yield f"no command: {line}"
+        elif words[1:3] == ["api", "GET"] and "NUMBER" not in line:
+            answer = ask("GET", words[3], user=user)
+            if answer.status_code not in (200, 404):
+                yield f"{answer.status_code} from {line}"
+
+
+def test_every_page_tells_times_is_built_soundly_and_names_its_command(values, boss):
+    client, found = Client(), []
+    client.force_login(boss)
+    for address in addresses(values):
+        answer = client.get(address, follow=True)
+        page = soup(answer)
+        if answer.status_code != 200 or page.main is None:
+            faults = [f"no page: {answer.status_code}, {answer['Content-Type']}"]
+        else:
+            faults = [*faults_of_commands(page, boss), *faults_of_structure(page), *faults_of_times(page)]
+        found += [f"{address}: {fault}" for fault in faults]
+
+    assert not found, "\n".join(found)
+
+
+def test_every_page_of_a_crawl_tells_that_it_is_paused(values, boss):
+    client = Client()
+    client.force_login(boss)
+    resting = addresses(values | {"crawl": values["resting"]})
+    parts = [one for one in resting if one.startswith(f"/crawls/{values['resting']}/") and "?" not in one and "/pages/" not in one[:-6]]
+    answers = {one: client.get(one) for one in parts}
+
+    assert len(parts) > 10
+    silent = [one for one, answer in answers.items() if answer.status_code == 200 and not soup(answer).select("main .state-paused")]
+    assert silent == [f"/crawls/{values['resting']}/delete/"] or silent == []

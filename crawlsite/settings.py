@@ -82,6 +82,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "allocation.context.alarm",
+                "crawlsite.preferences.refresh",
             ],
         },
     },

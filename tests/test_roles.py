@@ -96,6 +96,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "search/": {"GET": VIEWER},
     "account/tokens/": {"GET": VIEWER, "POST": VIEWER},
     "account/tokens/<int:pk>/revoke/": {"POST": VIEWER},
+    "account/refresh/": {"POST": VIEWER},
     "alerts/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "alerts/<int:pk>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "alerts/<int:pk>/deliveries/<int:delivery>/again/": {"POST": ADMINISTRATOR},
@@ -172,6 +173,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/identity": {"GET": VIEWER, "PUT": OPERATOR},
     "api/tokens": {"GET": VIEWER, "POST": VIEWER},
     "api/tokens/<token_id>": {"DELETE": VIEWER},
+    "api/preferences": {"GET": VIEWER, "PUT": VIEWER},
     "api/crawls/<crawl_id>/robots-exceptions": {"GET": VIEWER, "POST": ADMINISTRATOR},
     "api/crawls/<crawl_id>/robots-exceptions/<number>": {"DELETE": ADMINISTRATOR},
     "api/blacklist": {"GET": VIEWER, "POST": OPERATOR},
@@ -236,6 +238,7 @@ IN_JSON = {
     "hosts/<int:pk>/block/": "POST api/hosts/<host_id>/block",
     "account/tokens/": "POST api/tokens",
     "account/tokens/<int:pk>/revoke/": "DELETE api/tokens/<token_id>",
+    "account/refresh/": "PUT api/preferences",
     "alerts/": "POST api/alerts",
     "alerts/<int:pk>/": "PUT api/alerts/<listener_id>",
     "alerts/<int:pk>/deliveries/<int:delivery>/again/": "POST api/alerts/<listener_id>/deliveries/<delivery_id>/again",
@@ -263,6 +266,8 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/hosts/<host_id>/block": {"reason": "asked for"},
     "PUT api/identity": {"product_token": "crawlsite", "contact_url": "mailto:ops@example.org"},
     "POST api/tokens": {"name": "nightly"},
+    "POST account/refresh/": {"refresh_seconds": "5"},
+    "PUT api/preferences": {"refresh_seconds": 5},
     "POST api/crawls/<crawl_id>/template": {"name": "Manuals"},
     "POST api/templates/<template_id>/crawls": {"name": "Manuals of June"},
     "POST api/alerts": LISTENER,
@@ -358,7 +363,16 @@ def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
     pool, trial, process, host = Pool.objects.get(), Trial.objects.get(), Process.objects.get(), Host.objects.get()
     values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
-    values |= {"host_id": host.pk, "verb": "pause", "deed": "pin", "name": "nobody.example", "kind": "csv", "key": "1", "number": "1"}
+    values |= {
+        "host_id": host.pk,
+        "verb": "pause",
+        "deed": "pin",
+        "name": "nobody.example",
+        "kind": "csv",
+        "ending": "txt",
+        "key": "1",
+        "number": "1",
+    }
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])

@@ -78,6 +78,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/revert/": {"POST": OPERATOR},
     "crawls/<int:pk>/template/": {"POST": OPERATOR},
     "crawls/templates/<int:pk>/remove/": {"POST": OPERATOR},
+    "crawls/<int:pk>/log/": {"GET": VIEWER},
+    "crawls/^(?P<pk>[0-9]{1,18})/log\\.(?P<ending>txt|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/compare/": {"GET": VIEWER},
     "crawls/<int:pk>/compare/<int:old>/<int:new>/": {"GET": VIEWER},
     "crawls/<int:pk>/charts/": {"GET": VIEWER},

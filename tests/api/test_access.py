@@ -135,7 +135,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 32
+    assert len(bodies) == 33
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

@@ -14,6 +14,7 @@ from crawling.errors import BadOrder
 from crawling.management.doors import plain_errors, read_json_object, require_worker
 from crawling.management.follow import exit_status, follow
 from crawling.management.log import add_log_arguments, show_log
+from crawling.management.seeds import add_seeds_arguments, add_to_crawl
 from crawling.management.tables import crawl_lines, crawl_table
 from crawling.models import CrawlJob
 from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
@@ -28,6 +29,7 @@ EPILOG = """examples:
   manage.py crawl list
   manage.py crawl show NAME        (or its number; likewise pause, resume, stop)
   manage.py crawl edit NAME --delay 2 --file changes.json
+  manage.py crawl add NAME https://example.org/more/
   manage.py crawl log NAME --level warning --follow
 """
 
@@ -39,7 +41,7 @@ class Command(BaseCommand):
         return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|log|edit|pause|resume|stop and a crawl")
+        parser.add_argument("words", nargs="*", metavar="URL", help="seeds; or list, or show|log|add|edit|pause|resume|stop and a crawl")
         parser.add_argument("--name", help="default: the first seed's host")
         parser.add_argument("--file", type=Path, help="a JSON file with the fields of an order; options given here win")
         parser.add_argument("--scope", help="which links to follow: those to the seeds' host (default), path or domain")
@@ -67,6 +69,7 @@ class Command(BaseCommand):
         parser.add_argument("--path-ascending", action="store_true", default=None, help="fetch the directories above each address, too")
         parser.add_argument("--claim", action="append", metavar="CLASS=UNITS", help="the most it may hold of a resource class")
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
+        add_seeds_arguments(parser)
         add_log_arguments(parser)
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
         parser.add_argument("--json", action="store_true", help="print one JSON object, for programs; with log one a line")
@@ -77,6 +80,8 @@ class Command(BaseCommand):
                 self._list(as_json=options["json"])
             elif words[:1] == ["log"]:
                 show_log(words[1:], options, lambda line: self.stdout.write(line, ending=""))
+            elif words[:1] == ["add"]:
+                self.stdout.write(add_to_crawl(words[1:], options))
             elif words[:1] == ["edit"]:
                 self._edit(words[1:], options)
             elif words and words[0] in {*VERBS, "show"}:

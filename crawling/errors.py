@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 class CrawlError(Exception):
@@ -18,6 +18,15 @@ class BadOrder(CrawlError):
     def __init__(self, errors: Mapping[str, str]) -> None:
         self.errors = dict(errors)
         super().__init__("; ".join(f"{field}: {message}" for field, message in self.errors.items()))
+
+
+class BadSeeds(BadOrder):
+    """The seeds cannot be added; `mistakes` holds a sentence for each that is wrong, `outside` those that the scope does not reach."""
+
+    def __init__(self, mistakes: Sequence[str], outside: Sequence[str] = ()) -> None:
+        self.mistakes, self.outside = list(mistakes), list(outside)
+        beyond = [f"outside the scope, which must be widened for them: {', '.join(outside)}"] if outside else []
+        super().__init__({"seeds": "; ".join([*mistakes, *beyond])})
 
 
 class UnknownCrawl(CrawlError):

@@ -13,11 +13,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from allocation.models import Process
 from allocation.selectors import holdings_of, resource_rows
 from allocation.snapshot import WaitRow
-from crawling.findings import list_log, minutes
+from crawling.findings import minutes
+from crawling.log_rows import as_text
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.rules.stalls import verdict
 from crawling.run_page.bank import dealings_of
 from crawling.run_page.hosts import host_rows, hosts_of
+from crawling.run_page.log import LogFilter, log_before
 from crawling.selectors import run_view
 from crawling.services.bank import default_pool
 from crawling.services.cloning import order_of
@@ -38,7 +40,7 @@ def evidence_of(run: Run) -> bytes:
 def _parts(run: Run) -> dict[str, str]:
     waits = [process.wait for process in dealings_of(run) if process.wait]
     facts = facts_of(run, waits[0] if waits else None)
-    lines, _ = list_log(run, limit=LINES)
+    lines = log_before(run, LogFilter(), most=LINES).lines
     hosts = [asdict(row) for row in host_rows(run, list(hosts_of(run)[:HOSTS]))]
     shifts = (
         Shift.objects.filter(process__run=run)
@@ -56,7 +58,7 @@ def _parts(run: Run) -> dict[str, str]:
         "shifts.csv": _csv(list(shifts[:SHIFTS])),
         "urls-waiting.csv": _csv(list(urls[:URLS])),
         "minutes.csv": _csv([asdict(row) for row in by_minute]),
-        "log.txt": "".join(f"{line.at:%Y-%m-%dT%H:%M:%S.%fZ} {line.get_level_display()} {line.message} {line.url}\n" for line in lines),
+        "log.txt": "".join(as_text(lines)),
     }
 
 

@@ -1,16 +1,16 @@
-"""What a run has found: pages, hosts, log, causes of failures, and its work by minute. One query a list, each bounded."""
+"""What a run has found: pages, hosts, causes of failures, and its work by minute. One query a list, each bounded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db.models import Count, Min, Model, QuerySet, Sum
 from django.utils import timezone
 
-from crawling.models import HostQueue, Level, LogLine, Page, Run, RunCount, Url, UrlState
+from crawling.models import HostQueue, Page, Run, RunCount, Url, UrlState
 from crawling.page_filter import PageFilter
 from crawling.rules.statuses import explain
 from crawling.selectors import COUNTED
@@ -84,16 +84,6 @@ def _host(queue: HostQueue) -> HostView:
         delay_seconds=host.delay_seconds,
         leased_to=shift.process.run.crawl.name if shift is not None and is_leased else None,
     )
-
-
-def list_log(run: Run, *, least: Level = Level.INFO, text: str = "", before: int | None = None, limit: int) -> tuple[Any, int | None]:
-    """Lines of the run's log of at least that level, the newest first."""
-    found = LogLine.objects.filter(run=run, level__gte=least)
-    if text:
-        found = found.filter(message__icontains=text) | found.filter(url__icontains=text)
-    if before is not None:
-        found = found.filter(pk__lt=before)
-    return _page(found.order_by("-pk"), limit)
 
 
 def causes(run: Run, *, limit: int) -> list[Cause]:

@@ -1,4 +1,4 @@
-"""Tokens by which programs log in."""
+"""Tokens by which programs log in, and how people like their pages."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.user}"
+
+
+class Preference(models.Model):
+    """How somebody likes the pages to behave; without a row as everybody. Written by `crawlsite.preferences`."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="preference")
+    refresh_seconds = models.PositiveSmallIntegerField(help_text="between two refreshes of a live page; 0: none")
+
+    def __str__(self) -> str:
+        return f"of {self.user}"

@@ -86,6 +86,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "allocation.context.alarm",
+                "crawlsite.preferences.refresh",
             ],
         },
     },

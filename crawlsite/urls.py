@@ -8,6 +8,7 @@ from crawlsite.api.root import api
 from crawlsite.health.metrics import metrics
 from crawlsite.health.views import health, healthz, readyz
 from crawlsite.overview.views import numbers, overview
+from crawlsite.preference_views import keep_refresh
 from crawlsite.token_views import revoke, tokens
 
 handler500 = "crawlsite.incidents.server_error"
@@ -27,6 +28,7 @@ urlpatterns = [
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("account/tokens/", tokens, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", revoke, name="revoke-token"),
+    path("account/refresh/", keep_refresh, name="refresh"),
     path("health/", health, name="health"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),

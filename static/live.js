@@ -1,55 +1,27 @@
-// Keeps `#live` fresh: htmx asks for it every two seconds, unless nobody looks, the operator paused it, or is at work in it.
+// Keeps `#live` fresh: htmx asks for it whenever pace.js says so. What somebody is at work in is left alone.
 "use strict";
 (() => {
-  const EVERY_MS = 2000;
-  const KEY = "crawlsite.refresh-paused";
   const live = document.getElementById("live");
   if (!live) return;
-
   const box = document.getElementById("pause-refresh");
-  const stale = document.getElementById("stale");
   let shown = live.innerHTML.trim();
-  let asking = false;
-  let freshAt = new Date();
-
-  document.getElementById("refresh").hidden = false;
-  box.checked = remembered() === "1";
-  box.addEventListener("change", () => {
-    remember(box.checked ? "1" : "0");
-    ask();
-  });
-
-  // A browser may forbid storage; then the box holds for this page only.
-  function remembered() {
-    try { return localStorage.getItem(KEY); } catch { return null; }
-  }
-  function remember(value) {
-    try { localStorage.setItem(KEY, value); } catch { /* see above */ }
-  }
 
   function inUse() {
     const selection = getSelection();
-    const selects = selection && !selection.isCollapsed && selection.intersectsNode(live);
+    const selects = selection && !selection.isCollapsed && selection.getRangeAt(0).intersectsNode(live);
     const focused = document.activeElement;
     return selects || (live.contains(focused) && focused.matches("input:not([type=checkbox]), select, textarea"));
   }
 
-  function ask() {
-    if (document.hidden || box.checked || asking) return;
-    asking = true;
-    live.dispatchEvent(new CustomEvent("live"));
-  }
+  document.addEventListener("refresh", () => live.dispatchEvent(new CustomEvent("live")));
 
   // A refresh ends with the page's alarms. They are shown whatever happens to the rest, and are no part of it.
+  let alarms = null, isHeld = false;
   function parsed(text) {
     const holder = document.createElement("template");
     holder.innerHTML = text;
-    const alarms = holder.content.getElementById("alarms");
-    if (alarms) {
-      const here = document.getElementById("alarms");
-      if (here.innerHTML !== alarms.innerHTML) here.replaceChildren(...alarms.childNodes);
-      alarms.remove();
-    }
+    alarms = holder.content.getElementById("alarms");
+    alarms?.remove();
     return holder.innerHTML.trim();
   }
 
@@ -78,7 +50,9 @@
     const isOurs = new URL(xhr.responseURL).pathname === new URL(pathInfo.finalRequestPath, location).pathname;
     if (!isOurs) location.reload(); // logged out meanwhile: the page itself leads to the log-in and back
     const fresh = parsed(xhr.responseText);
-    event.detail.shouldSwap = isOurs && xhr.status === 200 && fresh !== shown && !inUse() && !box.checked;
+    const isNew = isOurs && xhr.status === 200 && fresh !== shown;
+    isHeld = isNew && (inUse() || box.checked);
+    event.detail.shouldSwap = isNew && !isHeld;
     if (event.detail.shouldSwap) {
       event.detail.serverResponse = shown = fresh;
       restore = keep();
@@ -87,16 +61,7 @@
   live.addEventListener("htmx:afterSwap", () => { restore(); restore = () => {}; });
   live.addEventListener("htmx:afterRequest", (event) => {
     if (event.target !== live) return;
-    asking = false;
-    if (event.detail.successful) {
-      freshAt = new Date();
-      if (stale.textContent) stale.textContent = "";
-    } else {
-      const sentence = `No answer; as of ${freshAt.toLocaleTimeString()}`;
-      if (stale.textContent !== sentence) stale.textContent = sentence;
-    }
+    document.dispatchEvent(new CustomEvent("refreshed", { detail: { isFresh: event.detail.successful, isHeld, alarms } }));
+    alarms = null;
   });
-
-  setInterval(ask, EVERY_MS);
-  document.addEventListener("visibilitychange", ask);
 })();

@@ -70,6 +70,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/left-out/": {"GET": VIEWER},
     "crawls/^(?P<pk>[0-9]{1,18})/left-out\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/frontier.txt": {"GET": VIEWER},
+    "crawls/<int:pk>/seeds/": {"GET": OPERATOR, "POST": OPERATOR},
     "crawls/url/": {"GET": VIEWER},
     "crawls/blacklist/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/blacklist/<int:number>/remove/": {"POST": ADMINISTRATOR},
@@ -81,6 +82,8 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/revert/": {"POST": OPERATOR},
     "crawls/<int:pk>/template/": {"POST": OPERATOR},
     "crawls/templates/<int:pk>/remove/": {"POST": OPERATOR},
+    "crawls/<int:pk>/log/": {"GET": VIEWER},
+    "crawls/^(?P<pk>[0-9]{1,18})/log\\.(?P<ending>txt|jsonl)$": {"GET": VIEWER},
     "crawls/<int:pk>/compare/": {"GET": VIEWER},
     "crawls/<int:pk>/compare/<int:old>/<int:new>/": {"GET": VIEWER},
     "crawls/<int:pk>/charts/": {"GET": VIEWER},
@@ -100,6 +103,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "search/": {"GET": VIEWER},
     "account/tokens/": {"GET": VIEWER, "POST": VIEWER},
     "account/tokens/<int:pk>/revoke/": {"POST": VIEWER},
+    "account/refresh/": {"POST": VIEWER},
     "alerts/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "alerts/<int:pk>/": {"GET": ADMINISTRATOR, "POST": ADMINISTRATOR},
     "alerts/<int:pk>/deliveries/<int:delivery>/again/": {"POST": ADMINISTRATOR},
@@ -150,6 +154,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/hosts": {"GET": VIEWER},
     "api/crawls/<crawl_id>/frontier": {"GET": VIEWER, "POST": OPERATOR},
     "api/crawls/<crawl_id>/frontier/text": {"GET": VIEWER},
+    "api/crawls/<crawl_id>/seeds": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/toes": {"GET": VIEWER},
     "api/crawls/<crawl_id>/log": {"GET": VIEWER},
     "api/crawls/<crawl_id>/errors": {"GET": VIEWER},
@@ -178,6 +183,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/identity": {"GET": VIEWER, "PUT": OPERATOR},
     "api/tokens": {"GET": VIEWER, "POST": VIEWER},
     "api/tokens/<token_id>": {"DELETE": VIEWER},
+    "api/preferences": {"GET": VIEWER, "PUT": VIEWER},
     "api/crawls/<crawl_id>/robots-exceptions": {"GET": VIEWER, "POST": ADMINISTRATOR},
     "api/crawls/<crawl_id>/robots-exceptions/<number>": {"DELETE": ADMINISTRATOR},
     "api/blacklist": {"GET": VIEWER, "POST": OPERATOR},
@@ -235,6 +241,7 @@ IN_JSON = {
     "crawls/<int:pk>/traps/": "POST api/crawls/<crawl_id>/traps/<key>",
     "crawls/<int:pk>/schedule/": "PUT api/crawls/<crawl_id>/schedule",
     "crawls/<int:pk>/frontier/": "POST api/crawls/<crawl_id>/frontier",
+    "crawls/<int:pk>/seeds/": "POST api/crawls/<crawl_id>/seeds",
     "crawls/<int:pk>/runs/": "PUT api/crawls/<crawl_id>/retention",
     "crawls/<int:pk>/runs/<int:number>/delete/": "DELETE api/crawls/<crawl_id>/runs/<number>",
     "crawls/<int:pk>/retry/": "POST api/crawls/<crawl_id>/retry-failed",
@@ -243,6 +250,7 @@ IN_JSON = {
     "hosts/<int:pk>/block/": "POST api/hosts/<host_id>/block",
     "account/tokens/": "POST api/tokens",
     "account/tokens/<int:pk>/revoke/": "DELETE api/tokens/<token_id>",
+    "account/refresh/": "PUT api/preferences",
     "alerts/": "POST api/alerts",
     "alerts/<int:pk>/": "PUT api/alerts/<listener_id>",
     "alerts/<int:pk>/deliveries/<int:delivery>/again/": "POST api/alerts/<listener_id>/deliveries/<delivery_id>/again",
@@ -260,6 +268,7 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/crawls": ORDER,
     "PATCH api/crawls/<crawl_id>": {"max_pages": 5},
     "POST api/crawls/<crawl_id>/frontier": {"deed": "first"},
+    "POST api/crawls/<crawl_id>/seeds": {"seeds": ["http://127.0.0.1:8900/more"]},
     "POST api/crawls/<crawl_id>/tags": {"tags": ["weekly"]},
     "GET api/search": {"q": "abc"},
     "POST api/bulk": {"action": "pause", "filter": {}},
@@ -270,6 +279,8 @@ BODIES: dict[str, dict[str, object]] = {
     "POST api/hosts/<host_id>/block": {"reason": "asked for"},
     "PUT api/identity": {"product_token": "crawlsite", "contact_url": "mailto:ops@example.org"},
     "POST api/tokens": {"name": "nightly"},
+    "POST account/refresh/": {"refresh_seconds": "5"},
+    "PUT api/preferences": {"refresh_seconds": 5},
     "POST api/crawls/<crawl_id>/template": {"name": "Manuals"},
     "POST api/templates/<template_id>/crawls": {"name": "Manuals of June"},
     "POST api/alerts": LISTENER,
@@ -366,7 +377,16 @@ def ask(clients, crawl):
     """Return a function that asks as a role and undoes what came of it: `ask(VIEWER, "POST", "crawls/")`."""
     pool, trial, process, host = Pool.objects.get(), Trial.objects.get(), Process.objects.get(), Host.objects.get()
     values = {"pool": pool.pk, "pool_id": pool.pk, "process_id": process.pk, "trial_id": trial.pk, "version": 1}
-    values |= {"host_id": host.pk, "verb": "pause", "deed": "pin", "name": "nobody.example", "kind": "csv", "key": "1", "number": "1"}
+    values |= {
+        "host_id": host.pk,
+        "verb": "pause",
+        "deed": "pin",
+        "name": "nobody.example",
+        "kind": "csv",
+        "ending": "txt",
+        "key": "1",
+        "number": "1",
+    }
 
     def ask(role: Role, method: str, route: str):
         names = re.findall(r"%\((\w+)\)s", PATHS[route])

@@ -5,19 +5,24 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
+from django.utils import timezone
 from ninja import Query, Router
 
-from crawling.api.parameters import CrawlId, Cursor, Limit, PageStatus, RunNumber, Text
+from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit, PageStatus, RunNumber, Text
 from crawling.api.permissions import Asking, may_view
 from crawling.api.schemas import CauseList, HostPage, LogPage, MinutePage, PagePage, ToeList
 from crawling.cursors import run_of
-from crawling.findings import causes, list_hosts, list_log, list_pages, minutes
+from crawling.findings import causes, list_hosts, list_pages, minutes
+from crawling.log_rows import row_of as log_row
 from crawling.models import Level
 from crawling.page_filter import PageFilter
 from crawling.page_rows import row_of
+from crawling.run_page.log import LogFilter, log_after, log_before
 from crawling.run_page.toes import toes_of
 
 findings = Router()
+After = Annotated[int | None, Query(ge=0, le=LARGEST, description="follow: only lines behind that of this id; instead of `cursor`")]
+LogLimit = Annotated[int, Query(ge=1, le=1000, description="lines a page")]
 LevelName = Annotated[Literal["info", "warning", "error"], Query(description="at least of this level")]
 
 
@@ -54,7 +59,7 @@ def hosts(
     return {"items": [asdict(row) for row in rows], "next": following}
 
 
-@findings.get("/{crawl_id}/log", response=LogPage, summary="The run's log, the newest line first")
+@findings.get("/{crawl_id}/log", response=LogPage, summary="The run's log, the newest line first, or what came after a line")
 @may_view
 def log(
     request: Asking,
@@ -63,12 +68,20 @@ def log(
     level: LevelName = "info",
     q: Text = "",
     cursor: Cursor = None,
-    limit: Limit = 50,
+    after: After = None,
+    limit: LogLimit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the message or of its URL."""
-    rows, following = list_log(run_of(crawl_id, run), least=Level[level.upper()], text=q, before=cursor, limit=limit)
-    items = [{"id": row.pk, "at": row.at, "level": Level(row.level).label, "message": row.message, "url": row.url} for row in rows]
-    return {"items": items, "next": following}
+    """`q` is a part of the message or of its URL; a page may be short although there are more: only `next` tells the end.
+
+    To follow the log send `after`, 0 at first: the oldest line then comes first, and `next` is the `after` to ask with again, now or
+    later. Lines of the last ten seconds come again, so that none that was written late is missed; tell them apart by their ids.
+    """
+    asked, wanted = run_of(crawl_id, run), LogFilter(Level[level.upper()], q)
+    if after is not None:
+        tail = log_after(asked, wanted, after=after, now=timezone.now(), most=limit)
+        return {"items": [log_row(line) for line in tail.lines], "next": tail.following}
+    window = log_before(asked, wanted, before=cursor, most=limit)
+    return {"items": [log_row(line) for line in window.lines], "next": window.older}
 
 
 @findings.get("/{crawl_id}/errors", response=CauseList, summary="Why URLs were not had, the commonest cause first")

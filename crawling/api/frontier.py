@@ -2,6 +2,7 @@
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -11,11 +12,13 @@ from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
 from crawling.api.permissions import Asking, may_change, may_view
-from crawling.cursors import run_of
+from crawling.cursors import crawl_of, run_of
 from crawling.frontier.handling import Deed
 from crawling.models import Url
+from crawling.rules.orders import MAX_SEEDS
 from crawling.run_page.frontier import Wanted, as_text, frontier_of, waiting_count
 from crawling.services.handling import handle_all, handle_urls
+from crawling.services.seeding import add_to_seeds
 
 frontier = Router()
 Place = Literal["waiting", "in hand", "quarantined", "taken out"]
@@ -52,6 +55,19 @@ class Deeds(Schema):
     place: Place = "waiting"
     host: Annotated[str, Field(max_length=260, pattern=TEXT)] = ""
     q: Annotated[str, Field(max_length=200, pattern=TEXT)] = ""
+
+
+class MoreSeeds(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"seeds": ["https://example.org/manual/"]}]})
+    seeds: Annotated[list[Annotated[str, Field(max_length=10_000, pattern=TEXT)]], Field(min_length=1, max_length=MAX_SEEDS)]
+    widen: bool = Field(False, description="take what they stand for into the scope, where it does not reach them")
+
+
+class AddedSeeds(Schema):
+    added: list[str] = Field(description="new seeds of the order, in canonical form")
+    queued: int | None = Field(description="in the run at work; null: none is, and they wait for the next")
+    known: dict[str, str] = Field(description="what was a seed already, or was met by the run, and what became of it")
+    revision: int
 
 
 class Done(Schema):
@@ -95,6 +111,13 @@ def change(request: Asking, crawl_id: CrawlId, wanted: Deeds) -> dict[str, Any]:
         return {"changed": handle_urls(run, wanted.deed, wanted.ids, by=request.user), "is_more": False}
     changed, is_more = handle_all(run, wanted.deed, Wanted(wanted.place, wanted.host.lower(), wanted.q), by=request.user)
     return {"changed": changed, "is_more": is_more}
+
+
+@frontier.post("/{crawl_id}/seeds", response=AddedSeeds, summary="Add seeds, even while it runs")
+@may_change
+def add(request: Asking, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
+    """They are queued at once if a run is at work. The same request again changes nothing."""
+    return asdict(add_to_seeds(crawl_of(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen))
 
 
 def _url(row: Url) -> dict[str, Any]:

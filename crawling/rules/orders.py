@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, field_validator
 
 from allocation.fairness import PRIORITIES
-from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.fields import NUMBER, ONE_LINE, Bytes, Count, Text
 from crawling.rules.ranking import Order
 from crawling.rules.scope import Reach
@@ -20,6 +19,7 @@ from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.reuse import ReuseOrder
 from crawling.rules.sections.thresholds import ThresholdsPart
+from crawling.rules.seeds import in_short, read_seeds
 from crawling.rules.selectors import BadSelector, read_selector
 
 #: more belong into several crawls, which can then be paused, limited and compared apart
@@ -96,17 +96,10 @@ class CrawlOrder(FiltersPart, BudgetPart, Politeness, ReuseOrder, FetchingPart, 
     @field_validator("seeds")
     @classmethod
     def _canonical(cls, seeds: list[str]) -> list[str]:
-        wrong = []
-        addresses = []
-        for seed in seeds:
-            try:
-                addresses.append(read_address(seed).url)
-            except BadUrl as error:
-                wrong.append(str(error))
+        addresses, wrong = read_seeds(seeds)
         if wrong:
-            more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
-            raise ValueError("; ".join(wrong[:3]) + more)
-        return list(dict.fromkeys(addresses))
+            raise ValueError(in_short(wrong))
+        return [address.url for address in addresses]
 
 
 #: pydantic's kind of error -> our sentence; the placeholders are the error's own context

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+#: entries of a list that are told
+TOLD = 20
+
 
 def in_words(value: object) -> str:
     """Lists and tables entry by entry; what is not set is no limit."""
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
+        more = f" and {len(value) - TOLD:,} more" if len(value) > TOLD else ""
+        return ", ".join(map(str, value[:TOLD])) + more or "none"
     if isinstance(value, dict):
         return ", ".join(f"{name} = {text}" for name, text in value.items()) or "none"
     return "no limit" if value is None else str(value)

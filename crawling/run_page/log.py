@@ -1,17 +1,53 @@
-"""A run's log, the latest lines first, with a filter."""
+"""A run's log, looked through from any place in either direction, with a filter. What one look costs is bounded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from crawling.models import Level, LogLine, Run
 
-LINES = 50
-#: text is looked for in so many lines at a time, so that a search never reads the whole log
+CHUNK = 1_000
+LONGEST_TEXT = 200
+#: lines are looked at one by one so many at a time, so that a search never reads the whole log
 SEARCHED = 20_000
+#: Numbers are given when lines are written, and lines are seen when their transactions end: a later number may be seen first.
+#: No transaction that writes lines takes this long.
+SETTLED_AFTER = timedelta(seconds=10)
+
+
+@dataclass(frozen=True)
+class LogFilter:
+    """Which lines are wanted: of at least `level`, with `text` in them or in their URLs, in any case."""
+
+    level: Level = Level.INFO
+    text: str = ""
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> LogFilter:
+        """Of an address; nonsense counts as nothing."""
+        text = query.get("text", "").replace("\0", "").strip()[:LONGEST_TEXT]
+        return cls(Level.__members__.get(query.get("level", "").upper(), Level.INFO), text)
+
+    def __bool__(self) -> bool:
+        return bool(self.text) or self.level > Level.INFO
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether no index knows the lines, so that they have to be looked at."""
+        return bool(self.text) or self.level == Level.WARNING
+
+    def of(self, run: Run) -> QuerySet[LogLine]:
+        """The run's lines that it lets through, in no order."""
+        lines = LogLine.objects.filter(run=run)
+        if self.level >= Level.ERROR:
+            lines = lines.filter(level=Level.ERROR)  # as its index is written
+        elif self.level > Level.INFO:
+            lines = lines.filter(level__gte=self.level)
+        return lines.filter(Q(message__icontains=self.text) | Q(url__icontains=self.text)) if self.text else lines
 
 
 @dataclass(frozen=True)
@@ -22,22 +58,73 @@ class LogWindow:
     older: int | None
 
 
-def log_of(run: Run, *, level: int = Level.INFO, text: str = "", before: int | None = None) -> LogWindow:
-    """The latest lines of at least `level` that hold `text`, before the line of that id."""
-    lines = LogLine.objects.filter(run=run).order_by("-pk")
-    if before is not None:
-        lines = lines.filter(pk__lt=before)
-    if level >= Level.ERROR:
-        lines = lines.filter(level=Level.ERROR)  # as its index is written
-    elif level > Level.INFO:
-        lines = lines.filter(level__gte=level)
-    end = None
-    if text:
-        end = lines.values_list("pk", flat=True)[SEARCHED : SEARCHED + 1].first()
-        lines = lines.filter(Q(message__icontains=text) | Q(url__icontains=text))
-        if end is not None:
-            lines = lines.filter(pk__gt=end)
-    found = list(lines[: LINES + 1])
-    is_more = len(found) > LINES
-    older = found[LINES - 1].pk if is_more else None if end is None else end + 1
-    return LogWindow(found[:LINES], older)
+@dataclass(frozen=True)
+class LogTail:
+    """The oldest first. `following` is where to look again for what is new. `newer` continues behind them; None: nothing is left."""
+
+    lines: Sequence[LogLine]
+    following: int
+    newer: int | None
+
+
+def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: int) -> LogWindow:
+    """The latest lines before the line of that id; fewer than there are, if nothing is found in SEARCHED lines."""
+    place = Q() if before is None else Q(pk__lt=before)
+    found, end = wanted.of(run).filter(place).order_by("-pk"), None
+    if wanted.is_looking:
+        end = LogLine.objects.filter(place, run=run).order_by("-pk").values_list("pk", flat=True)[SEARCHED : SEARCHED + 1].first()
+        found = found if end is None else found.filter(pk__gt=end)
+    lines = list(found[: most + 1])
+    if len(lines) > most:
+        return LogWindow(lines[:most], lines[most - 1].pk)
+    return LogWindow(lines, None if end is None else end + 1)
+
+
+def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
+    """The first lines behind the line of that id, for whoever follows the log.
+
+    Lines younger than SETTLED_AFTER come again with the next look, so that one that was written before them and seen after
+    them is not missed; they are told apart by their ids.
+    """
+    lines, newer = _look(run, wanted, after, most)
+    settled = max(after, settled_id(run, now))
+    return LogTail(lines, settled if newer is None else min(newer, settled), newer)
+
+
+def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
+    """All lines, the oldest first, so many at a time in memory; no cursor stays open for as long as somebody's line is slow."""
+    after: int | None = 0
+    while after is not None:
+        lines, after = _look(run, wanted, after, CHUNK)
+        yield from lines
+
+
+def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
+    """The first lines behind the line of that id, and the id to go on behind; None: nothing is left."""
+    found, end = wanted.of(run).filter(pk__gt=after).order_by("pk"), None
+    if wanted.is_looking:
+        ids = LogLine.objects.filter(run=run, pk__gt=after).order_by("pk").values_list("pk", flat=True)
+        end = ids[SEARCHED - 1 : SEARCHED].first()
+        found = found if end is None else found.filter(pk__lte=end)
+    lines = list(found[: most + 1])
+    return (lines[:most], lines[most - 1].pk) if len(lines) > most else (lines, end)
+
+
+def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
+    """All lines about the one of that id, the oldest first, half of them before it; empty if the run has no such line."""
+    lines = LogLine.objects.filter(run=run)
+    before = list(lines.filter(pk__lte=line).order_by("-pk")[: most // 2])
+    if not before or before[0].pk != line:
+        return []
+    return [*reversed(before), *lines.filter(pk__gt=line).order_by("pk")[: most // 2]]
+
+
+def following(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
+    """Where to go on behind these lines, the end of the log with the oldest first: no line before them comes again."""
+    return max(settled_id(run, now), lines[0].pk - 1 if lines else 0)
+
+
+def settled_id(run: Run, now: datetime) -> int:
+    """The latest line before which no other can appear; 0: none."""
+    settled = LogLine.objects.filter(run=run, at__lte=now - SETTLED_AFTER)
+    return settled.order_by("-pk").values_list("pk", flat=True).first() or 0

@@ -19,7 +19,7 @@ from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.run_page.bank import Dealings, dealings_of
 from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
-from crawling.run_page.log import LogWindow, log_of
+from crawling.run_page.log import LogFilter, LogWindow, log_before
 from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
 from crawling.run_page.rules import rules_in_words
@@ -30,6 +30,8 @@ from crawling.services.bank import default_pool
 from crawling.traps import TrapView, undecided
 
 RUNS = SHIFTS = TRAPS = 10
+#: of the log's tail
+LINES = 50
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,8 @@ def empty_page(crawl: CrawlJob) -> CrawlPage:
     return CrawlPage(crawl, crawl_view(crawl), verbs=("start",), claim=_claim(crawl))
 
 
-def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPage:
-    """The page of a run; the others say which lines of its log."""
+def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
+    """The page of a run, with the lines of its log that are wanted, before that of an id."""
     runs = list(run.crawl.runs.all()[:RUNS])
     statuses = status_rows(run)
     return CrawlPage(
@@ -182,7 +184,7 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         causes=causes_of(run, statuses),
         hosts=host_rows(run, list(hosts_of(run)[:SOME])),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
-        log=log_of(run, level=level, text=text, before=before),
+        log=log_before(run, lines, before=before, most=LINES),
         dealings=dealings_of(run),
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
         traps=undecided(run, most=TRAPS),

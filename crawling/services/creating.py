@@ -6,17 +6,14 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from pydantic import BaseModel
 
 from allocation.models import Pool
-from crawling.access import allowed_directories, allowed_networks, identity
 from crawling.audit import note
 from crawling.errors import BadOrder, WrongState
-from crawling.fetchers.files import below
 from crawling.fetching import column_of
 from crawling.frontier.counting import count_seeds
 from crawling.frontier.filtering import rules_key
@@ -36,9 +33,8 @@ from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sections.reuse import ReuseOrder
 from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
+from crawling.services.seed_checks import seed_errors
 from crawling.services.telling import tell
-from dnscache.errors import DnsCacheError
-from dnscache.names import read_host
 
 
 def check_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder, dict[str, int]]:
@@ -151,29 +147,6 @@ def digest_of(fields: Mapping[str, Any]) -> str:
 def capacity_of(pool: Pool) -> dict[str, int]:
     """Units that exist, by class."""
     return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
-
-
-def seed_errors(order: CrawlOrder) -> dict[str, str]:
-    """A name that can never be resolved is told now; a real site is not crawled by somebody who cannot be reached."""
-    allowed = allowed_networks()
-    of_our_own = True
-    directories = allowed_directories()
-    for address in map(read_address, order.seeds):
-        if address.scheme == "file":
-            if below(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
-                return {"seeds": f"{address.url} is below no directory that an administrator has allowed"}
-            continue
-        try:
-            host = read_host(address.hostname)
-        except DnsCacheError as error:
-            return {"seeds": f"{address.url}: {error}"}
-        of_our_own = of_our_own and host.is_literal and any(row.covers(host.text, address.port) for row in allowed)
-    if of_our_own or identity().contact_url:
-        return {}
-    return {
-        "seeds": "before the first crawl of a real site say who you are, so that its owner can reach you: "
-        "on the page for a new crawl, with python manage.py identify PRODUCT CONTACT-URL, or in the admin site under Identity"
-    }
 
 
 def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:

@@ -45,6 +45,8 @@ ASKING = tuple(name for name in FetchingPart.model_fields if name != "posts")
 EDITABLE = (*OF_THE_CRAWL, *(name for names in PARTS.values() for name in names), *ASKING)
 #: without a change of these, what waits need not be judged anew
 RULING = frozenset({"scope", "max_depth", *PARTS["filters"], "host_max_pages", "host_max_bytes", "host_max_seconds"})
+#: the name under which a revision tells of seeds that were added (`crawling.services.seeding`)
+ADDED_SEEDS = "seeds added"
 #: what waits in a best-first crawl is ranked anew by these
 WEIGHTS = {"links_weight", "url_weight", "importance"}
 
@@ -89,6 +91,8 @@ def revert_edit(crawl: CrawlJob, number: int, *, by: User | None = None, revisio
         raise NotThere(f"{crawl.name} has no revision {number} that an edit has made.")
     if secrets := ", ".join(sorted(SECRET_FIELDS & edit.changes.keys())):
         raise WrongState(f"Revision {number} changed {secrets}, of which no revision keeps the secrets; edit them anew.")
+    if ADDED_SEEDS in edit.changes:
+        raise WrongState(f"Revision {number} added seeds, which are queued already; take what they brought out on the page Frontier.")
     return edit_crawl(crawl, {name: before for name, (before, _) in edit.changes.items()}, by=by, revision=revision)
 
 

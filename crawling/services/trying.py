@@ -28,8 +28,8 @@ from crawling.rules.politeness import delay_after
 from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus, explain, succeeded
-from crawling.services.creating import seed_errors
 from crawling.services.scoping import filters_of_order
+from crawling.services.seed_checks import seed_errors
 from crawling.services.trials import ANSWER_SECONDS, Clock, Trial, Verdict, refused, robots_in_words, target_of, too_late
 from dnscache.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many

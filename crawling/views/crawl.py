@@ -16,6 +16,7 @@ from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Level, Run
 from crawling.page_filter import STATUS, PageFilter
 from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_of
+from crawling.run_page.log import LogFilter
 from crawling.run_page.overview import empty_page, run_page
 from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
 from crawling.services.retrying import retry_failed
@@ -26,8 +27,7 @@ from crawling.views.steering import back
 PAGES, HOSTS = 100, 200
 #: sort key and head of what hosts are sorted by
 HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
-LEVELS = {"info": Level.INFO, "warning": Level.WARNING, "error": Level.ERROR}
-LEVEL_WORDS = {"info": "all lines", "warning": "warnings and errors", "error": "errors"}
+LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
 
 @require_GET
@@ -37,17 +37,15 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the line `?before=`."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
-    level, text, before = request.GET.get("level", ""), _text(request, "text"), asked_number(request, "before")
-    level = level if level in LEVELS else "info"
-    page = run_page(run, level=LEVELS[level], text=text, before=before) if run else empty_page(job)
-    asked = {"level": level, "text": text, "before": before}
+    lines, before = LogFilter.read(request.GET), asked_number(request, "before")
+    page = run_page(run, lines, before=before) if run else empty_page(job)
     is_fragment = getattr(request, "htmx", False)
     wait = next((process.wait for process in page.dealings if process.wait), None)
     stall = stall_of(run, wait) if run else None
     answer = render(
         request,
         "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
-        {"page": page, "asked": asked, "levels": LEVEL_WORDS.items(), "stall": stall},
+        {"page": page, "asked": lines, "before": before, "levels": LEVEL_WORDS.items(), "stall": stall},
     )
     patch_vary_headers(answer, ["HX-Request"])
     return answer

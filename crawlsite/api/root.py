@@ -31,6 +31,7 @@ from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
 from crawlsite.api.limiting import RequestsAMinute
 from crawlsite.api.openapi import DescribedAPI
+from crawlsite.api.preferences import preferences
 from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports
@@ -79,6 +80,7 @@ api.add_router("/search", search, tags=["findings"])
 api.add_router("/overview", overview, tags=["overview"])
 api.add_router("/identity", who, tags=["identity"])
 api.add_router("/tokens", tokens, tags=["tokens"])
+api.add_router("/preferences", preferences, tags=["identity"])
 api.add_router("/disk", disk, tags=["house-keeping"])
 api.add_router("/url", history, tags=["findings"])
 api.add_router("/pools", pools, tags=["bank"])

@@ -41,6 +41,7 @@ SPECIAL = {
     ("put", "/api/identity"): "crawling.change_identity",
     **dict.fromkeys((("post", "/api/tokens"), ("delete", "/api/tokens/{token_id}")), "crawling.view_crawljob"),
     **dict.fromkeys((("post", "/api/views"), ("delete", "/api/views/{view_id}")), "crawling.view_crawljob"),
+    ("put", "/api/preferences"): "crawling.view_crawljob",
     ("delete", "/api/crawls/{crawl_id}/schedule"): "crawling.change_crawljob",
     ("post", "/api/banker/check"): "allocation.view_pool",
     ("post", "/api/dns-cache/flush"): "dnscache.delete_dnsentry",
@@ -50,7 +51,7 @@ SPECIAL = {
 }
 APPS = {
     **dict.fromkeys(("crawls", "trials", "url", "page-cache", "hosts", "search", "overview", "health", "disk"), "crawling.{}_crawljob"),
-    **dict.fromkeys(("bulk", "templates", "identity", "tokens", "views"), "crawling.{}_crawljob"),
+    **dict.fromkeys(("bulk", "templates", "identity", "tokens", "views", "preferences"), "crawling.{}_crawljob"),
     "alerts": "crawling.{}_listener",
     "pools": "allocation.{}_pool",
     **dict.fromkeys(("dns", "dns-cache"), "dnscache.{}_dnsentry"),
@@ -136,7 +137,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 31
+    assert len(bodies) == 33
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

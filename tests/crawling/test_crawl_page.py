@@ -180,7 +180,7 @@ def test_the_progress_has_a_bar_only_where_there_is_a_limit(visit, finished, ord
 
 
 def test_the_log_can_be_filtered_and_paged(visit, finished, monkeypatch):
-    monkeypatch.setattr(log, "LINES", 3)
+    monkeypatch.setattr("crawling.run_page.overview.LINES", 3)
     write(finished.pk, "the worst", level=Level.ERROR)
 
     seen(visit(finished.crawl)[1], 'class="level-error"', "the worst", 'rel="next">older')
@@ -197,7 +197,7 @@ def test_a_search_in_the_log_goes_back_piece_by_piece(finished, monkeypatch):
 
     found, before = [], None
     for _ in range(LogLine.objects.count()):
-        window = log.log_of(finished, text="started", before=before)
+        window = log.log_before(finished, log.LogFilter(text="started"), before=before, most=50)
         found += window.lines
         before = window.older
         if before is None:
@@ -260,7 +260,7 @@ def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, 
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(41):
+    with django_assert_max_num_queries(42):
         visit(finished.crawl)
 
 

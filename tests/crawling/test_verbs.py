@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from crawling.management import follow as following
+from crawling.management import log as following
 from crawling.management import verbs
 from crawling.models import CrawlJob, LogLine, Run, Url, UrlState
 from crawling.services import steering

@@ -12,8 +12,10 @@ from rich.console import Console
 from crawling.errors import BadOrder
 from crawling.management import verbs
 from crawling.management.doors import page_of, plain_errors, require_worker
-from crawling.management.follow import exit_status, follow, follow_log
+from crawling.management.follow import exit_status, follow
+from crawling.management.log import add_log_arguments, show_log
 from crawling.management.orders import add_order_arguments, given_fields, order_fields
+from crawling.management.seeds import add_seeds_arguments, add_to_crawl
 from crawling.management.tables import crawl_lines, crawl_table
 from crawling.models import CrawlJob
 from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
@@ -25,7 +27,8 @@ EPILOG = """examples:
   manage.py crawl --file order.json
   manage.py crawl list
   manage.py crawl show NAME        (or its number; likewise start, pause, resume, stop, retry)
-  manage.py crawl log NAME --follow
+  manage.py crawl log NAME --level warning --follow
+  manage.py crawl add NAME https://example.org/more/
   manage.py crawl edit NAME --delay 2 --file changes.json
   manage.py crawl clone NAME --name COPY
   manage.py crawl delete NAME
@@ -41,7 +44,7 @@ class Command(BaseCommand):
         return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        known = "|".join([*verbs.VERBS, "log", "edit", "clone", "delete"])
+        known = "|".join([*verbs.VERBS, "log", "add", "edit", "clone", "delete"])
         parser.add_argument("words", nargs="*", metavar="URL", help=f"seeds; or list; or {known} and a crawl".replace("%", "%%"))
         add_order_arguments(parser)
         parser.add_argument("--revision", type=int, help="with edit: only if this one is still the latest")
@@ -49,7 +52,8 @@ class Command(BaseCommand):
         parser.add_argument("--status", type=int, metavar="N", help="with retry: only what failed so (default: all that failed)")
         parser.add_argument("--tags", metavar="TAG,TAG", help="with tag: the tags it then has (default: none)")
         parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
-        parser.add_argument("--follow", action="store_true", help="with log: print new lines until the run has ended; else as --wait")
+        add_seeds_arguments(parser)
+        add_log_arguments(parser)
         parser.add_argument("--json", action="store_true", help="print one JSON object, for programs; with log one a line")
 
     def handle(self, *, words: list[str], **options: Any) -> None:
@@ -57,7 +61,11 @@ class Command(BaseCommand):
         with plain_errors():
             if words == ["list"]:
                 self._list(as_json=options["json"])
-            elif words and words[0] in {*verbs.VERBS, "log", "edit", "clone", "delete"}:
+            elif words[:1] == ["log"]:
+                show_log(words[1:], options, lambda line: self.stdout.write(line, ending=""))
+            elif words[:1] == ["add"]:
+                self.stdout.write(add_to_crawl(words[1:], options))
+            elif words and words[0] in {*verbs.VERBS, "edit", "clone", "delete"}:
                 self._act(words[0], words[1:], wait=wait, options=options)
             else:
                 self._create(words, wait=wait, options=options)
@@ -76,9 +84,7 @@ class Command(BaseCommand):
         if len(words) != 1:
             raise CommandError(f"`crawl {verb}` wants one crawl, by name or number.")
         crawl = find_crawl(words[0])
-        if verb == "log":
-            follow_log(crawl, self.stdout.write, to_the_end=wait, as_json=options["json"])
-        elif verb == "delete":
+        if verb == "delete":
             verbs.delete(crawl, words[0])
             self.stdout.write(json.dumps({"deleted": crawl.name}) if options["json"] else f"{crawl.name} is deleted with all it had found.")
         elif verb == "edit":

@@ -1,0 +1,68 @@
+"""`crawl log`: the log of a run on the terminal, as it is or as it grows."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from crawling.cursors import run_of
+from crawling.log_rows import as_jsonl, as_text
+from crawling.models import Level, LogLine, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.run_page.log import CHUNK, LogFilter, following, log_after, log_before
+from crawling.selectors import find_crawl
+
+POLL_SECONDS = 1.0
+Show = Callable[[Iterable[LogLine]], None]
+
+
+def add_log_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--run", type=int, help="with log: a run by its number; default: the latest")
+    parser.add_argument("--level", choices=Level.labels, default=Level.INFO.label, help="with log: lines of at least this level")
+    parser.add_argument("--text", default="", help="with log: lines with this text in them or in their URLs")
+    parser.add_argument("--last", type=int, default=50, metavar="LINES", help="with log: begin so many lines from the end (default: 50)")
+    parser.add_argument("--follow", action="store_true", help="with log: go on until the run ends or Ctrl-C; else as --wait")
+
+
+def show_log(words: list[str], options: dict[str, Any], write: Callable[[str], object]) -> None:
+    """Print the end of a run's log, the oldest line first; with --json an object a line. Raises CommandError, CrawlError."""
+    if len(words) != 1:
+        raise CommandError("`crawl log` wants one crawl, by name or number.")
+    if options["last"] < 1:
+        raise CommandError("--last must be 1 or more")
+    run = run_of(find_crawl(words[0]).pk, options["run"])
+    wanted = LogFilter(Level[options["level"].upper()], options["text"].replace("\0", ""))
+
+    def show(lines: Iterable[LogLine]) -> None:
+        for line in (as_jsonl if options["json"] else as_text)(lines):
+            write(line)
+
+    lines = log_before(run, wanted, most=options["last"]).lines[::-1]
+    show(lines)
+    if options["follow"]:
+        _follow(run, wanted, following(run, lines, timezone.now()), {line.pk for line in lines}, show)
+
+
+def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show) -> None:
+    """Show what is new, each line once, until nothing can come any more."""
+    try:
+        while True:
+            is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()  # asked first: its last line is there by then
+            tail = log_after(run, wanted, after=after, now=timezone.now(), most=CHUNK)
+            new = [line for line in tail.lines if line.pk not in shown]
+            show(new)
+            shown = {pk for pk in shown if pk > tail.following} | {line.pk for line in new}
+            is_behind = tail.newer is not None and tail.following > after
+            after = tail.following
+            if is_behind:
+                continue
+            if is_over:
+                return
+            time.sleep(POLL_SECONDS)  # rows are the truth, whoever writes them; a person watches
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,33 @@
+"""`crawl add`: seeds for a crawl that is there, even while it runs."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from crawling.errors import BadSeeds
+from crawling.selectors import find_crawl
+from crawling.services.seeding import add_to_seeds
+
+
+def add_seeds_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--widen", action="store_true", help="with add: let seeds outside the scope widen it")
+
+
+def add_to_crawl(words: list[str], options: dict[str, Any]) -> str:
+    """Do it and return what to print. Raises CommandError with every mistake on a line of its own."""
+    if len(words) < 2:
+        raise CommandError("`crawl add` wants a crawl, by name or number, and the seeds to add.")
+    try:
+        added = add_to_seeds(find_crawl(words[0]), words[1:], widen=options["widen"])
+    except BadSeeds as error:
+        outside = [f"{url} is outside the scope; --widen takes it in" for url in error.outside]
+        raise CommandError("\n  ".join(["nothing was added:", *error.mistakes, *outside])) from error
+    if options["json"]:
+        return json.dumps(asdict(added), indent=2)
+    queued = "they wait for the next run" if added.queued is None else f"{added.queued:,} queued"
+    return "\n  ".join([f"{len(added.added):,} added; {queued}.", *(f"{url}: {what}" for url, what in added.known.items())])

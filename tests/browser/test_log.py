@@ -1,0 +1,146 @@
+"""The log as it grows in a browser: it follows, it stops following for whoever reads, and it tells when nobody answers."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from crawling.models import Level, LogLine, Run
+from crawling.services.creating import start_run
+from tests.browser.axe import violations
+from tests.browser.house import make_crawl
+from tests.browser.test_accessible import SCREENS, TOO_WIDE
+
+
+@pytest.fixture
+def run(make_web) -> Run:
+    run = start_run(make_crawl("Library", make_web().url))
+    LogLine.objects.all().delete()
+    log(run, 1, 1200)
+    return run
+
+
+def log(run: Run, first: int, last: int) -> None:
+    """What workers write."""
+    LogLine.objects.bulk_create(
+        LogLine(run=run, level=Level.WARNING if number % 2 else Level.INFO, message=f"entry {number} ", url="http://a.test/" + 40 * "path/")
+        for number in range(first, last + 1)
+    )
+
+
+@pytest.fixture
+def page(operator, run) -> Page:
+    """The log, with a clock that the test may turn."""
+    operator.clock.install()
+    operator.goto(f"/crawls/{run.crawl_id}/log/")
+    return operator
+
+
+def is_at_the_end(page: Page) -> bool:
+    return page.evaluate(
+        "(() => { const box = document.getElementById('log-box'); return box.scrollHeight - box.scrollTop - box.clientHeight < 8; })()"
+    )
+
+
+def scroll_to(page: Page, top: int) -> None:
+    page.evaluate(f"document.getElementById('log-box').scrollTop = {top}")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def last_line(page: Page):
+    return page.locator("#lines li").last
+
+
+def test_a_thousand_lines_stand_in_the_page_and_new_ones_come_at_the_end_which_stays_in_sight(page, run):
+    assert page.locator("#lines li").count() == 1000  # all of them, so that the browser's own search finds them
+    assert is_at_the_end(page)
+
+    log(run, 1201, 1210)
+    page.clock.run_for(2_000)
+
+    expect(last_line(page)).to_contain_text("entry 1210 ")
+    page.clock.run_for(4_000)
+    assert page.locator("#lines li").count() == 1010  # what comes again is shown once
+    assert is_at_the_end(page)
+
+
+def test_who_scrolls_up_is_left_in_peace_until_the_jump_to_the_end(page, run):
+    jump = page.get_by_role("link", name="jump to the end")
+    expect(jump).to_be_hidden()
+    scroll_to(page, 300)
+    log(run, 1201, 1210)
+    page.clock.run_for(2_000)
+
+    expect(page.get_by_role("link", name="jump to the end (10 new)")).to_be_visible()
+    assert page.evaluate("document.getElementById('log-box').scrollTop") == 300
+    expect(page.get_by_text("Following is paused")).to_be_visible()
+
+    jump.click()
+    expect(jump).to_be_hidden()
+    assert is_at_the_end(page)
+
+
+def test_the_filter_holds_for_what_comes(page, run):
+    page.get_by_label("Lines to show").select_option("warning")
+    page.get_by_role("button", name="Filter").click()
+    log(run, 1201, 1202)
+    page.clock.run_for(2_000)
+
+    expect(last_line(page)).to_contain_text("entry 1201 ")
+    assert "level=warning" in page.url
+
+
+def test_wrapping_is_remembered(page):
+    one_line = "document.querySelector('#lines li').getClientRects()[0].height"
+    wrapped = page.evaluate(one_line)
+    page.get_by_label("Wrap lines").uncheck()
+    assert page.evaluate(one_line) < wrapped or page.evaluate("document.getElementById('lines').scrollWidth > innerWidth")
+
+    page.reload()
+
+    expect(page.get_by_label("Wrap lines")).not_to_be_checked()
+    assert page.evaluate("getComputedStyle(document.querySelector('#lines li')).whiteSpace") == "nowrap"
+
+
+def test_the_address_of_a_line_leads_to_it(page):
+    page.locator("#lines li", has_text="entry 700 ").get_by_role("link").click()
+
+    here = page.locator("#lines [aria-current]")
+    expect(here).to_contain_text("entry 700 ")
+    expect(here).to_be_in_viewport()
+    page.clock.run_for(10_000)
+    assert page.locator("#lines li").count() == 1000  # a place in the log is not followed
+
+
+def test_it_tells_when_nobody_answers_and_how_old_it_is(page, run, watch):
+    page.route("**/log/*", lambda route: route.abort())
+    page.clock.run_for(2_000)
+    expect(page.get_by_text("No answer, reconnecting")).to_be_visible()
+    page.clock.run_for(60_000)
+    expect(page.locator("#age")).to_contain_text("6")
+    expect(page.locator("#age")).to_contain_text("s old")
+
+    page.unroute("**/log/*")
+    log(run, 1201, 1201)
+    page.clock.run_for(2_000)
+    expect(last_line(page)).to_contain_text("entry 1201 ")
+    expect(page.get_by_text("No answer, reconnecting")).to_have_count(0)
+    watch.complaints.clear()  # of the answers that this test kept back
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_is_found_by_axe_and_nothing_is_too_wide(browse, run, screen):
+    page = browse("viewer", f"/crawls/{run.crawl_id}/log/?text=entry", **SCREENS[screen])
+
+    assert violations(page) == []
+    page.get_by_label("Wrap lines").uncheck()
+    assert page.evaluate(TOO_WIDE) == 0
+
+
+def test_without_scripts_the_end_is_a_link_away(browse, run):
+    page = browse("viewer", f"/crawls/{run.crawl_id}/log/", java_script_enabled=False)
+
+    page.get_by_role("link", name="jump to the end").click()
+    expect(last_line(page)).to_be_in_viewport()
+    page.get_by_role("link", name="older").click()
+    expect(last_line(page)).to_contain_text("entry 200 ")

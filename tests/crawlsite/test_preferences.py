@@ -1,0 +1,42 @@
+"""How often live pages ask anew is everybody's own choice, and kept on the account."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawlsite.models import Preference
+from tests.crawling.pages import browser, soup
+
+pytestmark = pytest.mark.django_db
+
+
+def chosen(client):
+    return soup(client.get("/crawls/")).select_one("#refresh-every [selected]")["value"]
+
+
+def test_it_is_two_seconds_until_somebody_chooses_and_then_theirs_alone():
+    viewer, operator = browser("viewer"), browser("operator")
+    assert chosen(viewer) == "2"
+
+    assert viewer.post("/account/refresh/", {"refresh_seconds": "15"}).status_code == 204
+
+    assert (chosen(viewer), chosen(operator)) == ("15", "2")
+    assert viewer.get("/api/preferences").json() == {"refresh_seconds": 15}
+
+
+def test_a_program_chooses_too_and_off_is_a_choice():
+    viewer = browser("viewer")
+
+    assert viewer.put("/api/preferences", {"refresh_seconds": 0}, content_type="application/json").json() == {"refresh_seconds": 0}
+
+    assert chosen(viewer) == "0"
+
+
+@pytest.mark.parametrize("seconds", ["", "3", "-1", "fast", "1e0"])
+def test_what_cannot_be_chosen_is_refused_with_what_can(seconds):
+    viewer = browser("viewer")
+
+    answer = viewer.post("/account/refresh/", {"refresh_seconds": seconds})
+
+    assert (answer.status_code, answer.content) == (422, b"refresh_seconds: must be one of 1, 2, 5, 15, 60, 0; 0 is off")
+    assert not Preference.objects.exists()

@@ -18,7 +18,7 @@ from crawling.log_rows import as_text
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.rules.stalls import verdict
 from crawling.run_page.bank import dealings_of
-from crawling.run_page.hosts import host_rows, hosts_of
+from crawling.run_page.hosts import first_hosts, host_rows
 from crawling.run_page.log import LogFilter, log_before
 from crawling.selectors import run_view
 from crawling.services.bank import default_pool
@@ -41,7 +41,7 @@ def _parts(run: Run) -> dict[str, str]:
     waits = [process.wait for process in dealings_of(run) if process.wait]
     facts = facts_of(run, waits[0] if waits else None)
     lines = log_before(run, LogFilter(), most=LINES).lines
-    hosts = [asdict(row) for row in host_rows(run, list(hosts_of(run)[:HOSTS]))]
+    hosts = [asdict(row) for row in host_rows(run, first_hosts(run, HOSTS))]
     shifts = (
         Shift.objects.filter(process__run=run)
         .order_by("-pk")

@@ -18,7 +18,7 @@ from crawling.rules.remaining import remaining
 from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.run_page.bank import Dealings, dealings_of
-from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
+from crawling.run_page.hosts import SOME, HostRow, first_hosts, host_rows
 from crawling.run_page.log import LogFilter, LogWindow, log_before
 from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
@@ -182,7 +182,7 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
         rates=rates_of(run),
         statuses=statuses,
         causes=causes_of(run, statuses),
-        hosts=host_rows(run, list(hosts_of(run)[:SOME])),
+        hosts=host_rows(run, first_hosts(run, SOME)),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_before(run, lines, before=before, most=LINES),
         dealings=dealings_of(run),

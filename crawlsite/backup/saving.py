@@ -23,8 +23,8 @@ from crawlsite.backup.manifest import BackupTrouble, Manifest, table_file
 
 #: who is logged in is nobody's business elsewhere; what has been migrated is compared, not carried over
 LEFT_OUT = ("django_session", "django_migrations")
-#: of the settings, those that are secret or name servers
-UNTOLD = ("secret_key", "database_url", "redis_url")
+#: of the settings, those that are secret, may hold a password or name servers
+UNTOLD = ("secret_key", "database_url", "redis_url", "mail_url")
 COLUMNS = """
 SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''

@@ -52,6 +52,18 @@ def test_audit_log_reads_the_admins_own_notes(log_in, entry):
     assert "Changed Email address." in log_in("administrator").get(reverse(AUDIT)).content.decode()
 
 
+def test_an_account_that_has_done_something_is_not_deleted_and_its_record_with_it(admin_client, entry):
+    client, idle = admin_client, User.objects.create_user("idle")
+
+    for name in ("anna", "idle"):
+        client.post(reverse("admin:auth_user_delete", args=[User.objects.get(username=name).pk]), {"post": "yes"})
+    both = {"action": "delete_selected", "_selected_action": [entry.user_id], "post": "yes"}
+    client.post(reverse("admin:auth_user_changelist"), both)
+
+    assert not User.objects.filter(pk=idle.pk).exists()
+    assert LogEntry.objects.get(pk=entry.pk).user.username == "anna"
+
+
 def test_audit_log_is_never_edited(log_in, entry):
     client = log_in("administrator")
 

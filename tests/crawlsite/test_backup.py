@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
@@ -166,7 +167,11 @@ def test_a_file_that_is_being_copied_is_not_removed(finished):
     assert remove_abandoned() == 1
 
 
-def test_no_secret_is_in_it_and_nobody_else_may_read_it(finished, settings):
+def test_no_secret_is_in_it_and_nobody_else_may_read_it(finished, settings, tmp_path):
+    settings.ENVIRONMENT = replace(settings.ENVIRONMENT, mail_url="smtp://us:mailpass@mail.test")
+    back_up(tmp_path / "mailing")
+
+    assert "mailpass" not in (tmp_path / "mailing" / "manifest.json").read_text()
     assert finished.stat().st_mode & 0o077 == 0
     assert settings.SECRET_KEY not in (finished / "manifest.json").read_text()
     assert b"secret" not in gzip.decompress((finished / "crawling_crawljob.copy.gz").read_bytes())

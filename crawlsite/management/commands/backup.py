@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.template.defaultfilters import pluralize
 
 from crawling.management.doors import plain_errors
 from crawlsite.backup.saving import back_up
@@ -21,10 +22,9 @@ class Command(BaseCommand):
     def handle(self, *, directory: Path, **options: Any) -> None:
         with plain_errors():
             done = back_up(directory)
-        rows = sum(table["rows"] for table in done.tables.values())
-        self.stdout.write(
-            f"{directory}: {rows:,} rows of {len(done.tables)} tables and {len(done.files)} archive files, as of {done.taken_at}."
-        )
+        rows, files = sum(table["rows"] for table in done.tables.values()), len(done.files)
+        told = f"{rows:,} rows of {len(done.tables)} tables and {files} archive file{pluralize(files)}"
+        self.stdout.write(f"{directory}: {told}, as of {done.taken_at}.")
         for name, machine in done.elsewhere.items():
             self.stdout.write(f"Not in it: {name}, which is on {machine}; copy its ARCHIVE_DIR as well.")
         self.stdout.write("Keep SECRET_KEY (or STATE_DIR/secret_key) elsewhere: without it the logins of crawls cannot be read again.")

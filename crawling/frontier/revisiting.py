@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Any
 
 from django.db import connection
 from django.utils import timezone
@@ -33,7 +34,7 @@ def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, P
     """Pages that stay as they were, by the id of the run's URL: their servers need not be asked for now. days: the longest wait."""
     if run.number == 1 or not url_ids:
         return {}
-    values = {"crawl": run.crawl_id, "number": run.number, "urls": list(url_ids), "most": MOST_CHECKS}
+    values: dict[str, Any] = {"crawl": run.crawl_id, "number": run.number, "urls": list(url_ids), "most": MOST_CHECKS}
     checks, latest = defaultdict[int, list[Check]](list), dict[int, int]()
     with connection.cursor() as cursor:
         cursor.execute(CHECKS, values)

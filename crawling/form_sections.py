@@ -51,7 +51,7 @@ SECTIONS = (
         tuple(FetchingForm.base_fields),
     ),
     Section("reading", "What is read and kept", "All links are followed; every answer is archived.", ("archive", *ReadingForm.base_fields)),
-    Section("reuse", "Pages of other crawls", "Every page is asked for.", tuple(ReuseForm.base_fields)),
+    Section("reuse", "Pages that need not be asked for", "Every page is asked for in every run.", tuple(ReuseForm.base_fields)),
 )
 
 

@@ -146,6 +146,27 @@ def test_every_file_of_ours_that_a_document_names_exists(path):
     assert not [name for name in told if not (PROJECT / name).exists()]
 
 
+#: documents that say which test shows what -> the folder in which their tests are
+ELEMENTS = {"docs/crawler-elements.md": "tests/crawling", "docs/dns-elements.md": "tests/dnscache"}
+
+
+def shown_by(document: str) -> set[tuple[Path, str]]:
+    """The files of tests that a document names, each with the test in it, or "" for all of them."""
+    told = re.findall(r"`((?:[a-z_]+/)*test_[a-z0-9_]+\.py)(?:::([a-z0-9_]+))?`", (PROJECT / document).read_text())
+    return {(PROJECT / ("" if file.startswith("tests/") else ELEMENTS[document]) / file, test) for file, test in told}
+
+
+@pytest.mark.parametrize("document", ELEMENTS)
+def test_every_test_that_a_document_names_exists(document):
+    told = shown_by(document)
+
+    assert len(told) > 50
+    assert not [named(file) for file, _ in told if not file.exists()]
+    assert not [
+        f"{named(file)}::{test}" for file, test in sorted(told) if test and not re.search(rf"^def {test}\(", file.read_text(), re.M)
+    ]
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_documents_name_no_path_of_a_particular_machine(path):
     """Nobody's home, nobody's work place; under /tmp only what the product itself makes there."""

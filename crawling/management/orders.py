@@ -30,6 +30,7 @@ def add_order_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--include", action="append", metavar="REGEX", help="only addresses that hold one such expression")
     parser.add_argument("--exclude", action="append", metavar="REGEX", help="no addresses that hold this expression")
     parser.add_argument("--reuse-seconds", help="take pages that another crawl fetched so lately from there (default: 0, none)")
+    parser.add_argument("--revisit-days", help="leave pages that stay the same alone for so many days at most (default: 0, ask each run)")
     parser.add_argument("--extract", action="append", metavar="NAME=SELECTOR", help="take what the CSS selector matches out of pages")
     parser.add_argument("--cookies", action="store_true", default=None, help="keep each host's cookies for the run and send them back")
     parser.add_argument("--header", dest="headers", action="append", metavar="NAME=VALUE", help="send a header (secrets belong in --file)")
@@ -73,6 +74,7 @@ def given_fields(options: dict[str, Any]) -> dict[str, Any]:
         "include",
         "exclude",
         "reuse_seconds",
+        "revisit_days",
     ):
         if options[name] is not None:
             fields[name] = options[name]

@@ -141,6 +141,7 @@ class CrawlPage:
             "--processes": crawl.processes if crawl.processes > 1 else None,
             "--priority": crawl.priority or None,
             "--reuse-seconds": crawl.reuse.get("reuse_seconds") or None,
+            "--revisit-days": crawl.reuse.get("revisit_days") or None,
         }
         given = [f"{name} {value}" for name, value in options.items() if value is not None]
         given += [

@@ -101,16 +101,29 @@ class Archiving:
         """
         if self._writer is None or not (self._writer.has_aside or any(outcome.parcel for outcome in outcomes)):
             return list(outcomes), {}
-        lengths, written = self._writer.sync()
-        missing = {id(parcel) for parcel in written} - {id(outcome.parcel) for outcome in outcomes}
-        while missing:
-            outcomes.append(_next(coming))
-            missing.discard(id(outcomes[-1].parcel))
+        lengths = self._sync_all(outcomes, coming)
         if self.trouble or self._is_abandoned:
             return [outcome for outcome in outcomes if outcome.parcel is None], {}
         kept = [outcome for outcome in outcomes if outcome.parcel is None or outcome.parcel.place]
         dropped = [outcome for outcome in outcomes if outcome.parcel and not outcome.parcel.place]
         return kept + ([] if is_ending else [_too_late(outcome) for outcome in dropped]), lengths
+
+    def _sync_all(self, outcomes: list[Outcome], coming: SimpleQueue[Outcome]) -> dict[int, int]:
+        """Sync until each document that is written has its outcome in the list, and each outcome of the list its document on the disk.
+
+        While one outcome is waited for, others come whose documents were handed in after the sync, and want one more.
+        """
+        assert self._writer is not None
+        lengths, written = self._writer.sync()
+        synced = {id(parcel): parcel for parcel in written}
+        while missing := synced.keys() - {id(outcome.parcel) for outcome in outcomes}:
+            while missing:
+                outcomes.append(_next(coming))
+                missing.discard(id(outcomes[-1].parcel))
+            later, written = self._writer.sync()
+            lengths |= later
+            synced |= {id(parcel): parcel for parcel in written}
+        return lengths
 
     def abandon(self) -> None:
         """Commit nothing more: a batch could not be recorded, so its records in the file are nobody's, and so would be all before a

@@ -18,6 +18,7 @@ from crawling.frontier.locking import locked_run
 from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
 from crawling.frontier.reusing import find_fresh
+from crawling.frontier.revisiting import find_steady
 from crawling.frontier.robots import known_robots
 from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
@@ -125,14 +126,21 @@ class HostTurns:
     def _claim(self, visits: list[Visit]) -> dict[int, list[ClaimedUrl]]:
         wanted = {visit.host.queue_id: max(0, self._share(visit) - len(visit.urls)) for visit in visits}
         claimed = claim_urls(self._shift, wanted) if wanted else {}
-        if seconds := self._crawl.reuse.get("reuse_seconds"):
-            urls = [url for of_host in claimed.values() for url in of_host]
-            self._kit.offers.make(find_fresh(self._shift.process.run, urls, seconds=seconds))
+        self._offer([url for of_host in claimed.values() for url in of_host])
         # A seed may have redirected here since the shift began, and then counts as a seed.
         if seeds := [read_address(url.url) for urls in claimed.values() for url in urls if url.depth == 0]:
             self._kit.filters = self._kit.filters.with_seeds(seeds)
             self._kit.refusals.forget()
         return claimed
+
+    def _offer(self, claimed: list[ClaimedUrl]) -> None:
+        """Look for what need not be fetched: it stays as it was, or another crawl has it."""
+        run, reuse = self._shift.process.run, self._crawl.reuse
+        steady = find_steady(run, [url.id for url in claimed], days=days) if (days := reuse.get("revisit_days")) else {}
+        if seconds := reuse.get("reuse_seconds"):
+            left = [url for url in claimed if url.id not in steady]
+            self._kit.offers.make(find_fresh(run, left, seconds=seconds))
+        self._kit.offers.make(steady, of_others=False)
 
     def _recall(self, claimed: dict[int, list[ClaimedUrl]]) -> dict[int, dict[int, Earlier]]:
         """What earlier runs have of the URLs claimed, by queue and URL: toes then ask whether it has changed."""

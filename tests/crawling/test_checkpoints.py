@@ -14,7 +14,8 @@ from django.db import connection, connections
 
 from allocation.models import Pool, Process
 from allocation.services import set_capacity
-from crawling.checkpoints.directory import digest_of
+from crawling.checkpoints import taking
+from crawling.checkpoints.directory import digest_of, read_manifest
 from crawling.checkpoints.restoring import import_checkpoint
 from crawling.checkpoints.taking import take_checkpoint
 from crawling.errors import CheckpointTrouble
@@ -24,6 +25,7 @@ from crawling.models import CrawlJob, Page, Run, Url
 from crawling.selectors import counts_of
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import resume
+from tests.crawling.frontiers import other_connection
 from tests.stack import wait_until
 from tests.synthetic_web import ServedWeb, SyntheticWeb, serve_web
 
@@ -68,6 +70,23 @@ def second_server(pool, loopback, settings, tmp_path):
     yield move
     administrate(f'DROP DATABASE "{second}" WITH (FORCE)')
     use(first)
+
+
+def test_all_parts_are_of_one_moment_though_the_run_goes_on(order, tmp_path, monkeypatch):
+    run, part = start_run(create_crawl(order("http://127.0.0.1:8900/"))), taking._part
+
+    def part_of_a_run_that_goes_on(writer, run, name, *rest):
+        if name == "urls":
+            with other_connection(("DELETE FROM crawling_url WHERE run_id = %s", [run.pk])):
+                pass  # it is committed then
+        return part(writer, run, name, *rest)
+
+    monkeypatch.setattr(taking, "_part", part_of_a_run_that_goes_on)
+    take_checkpoint(run, tmp_path / "taken", with_archive=False)
+
+    manifest = read_manifest(tmp_path / "taken")
+    assert not Url.objects.filter(run=run).exists()
+    assert (manifest.parts["urls"]["rows"], manifest.counts["discovered"]) == (1, 1)
 
 
 def ends_of(run: Run) -> dict[str, tuple[str, int]]:

@@ -62,7 +62,9 @@ def test_a_host_that_has_too_much_to_do_rests_longer_each_time_and_exactly_as_lo
 def test_chance_draws_a_rest_out_and_never_cuts_it_short(status, asked, in_a_row, chance):
     least = backoff_after(status, asked=asked, in_a_row=in_a_row, chance=0)
 
-    assert least <= backoff_after(status, asked=asked, in_a_row=in_a_row, chance=chance) <= 1.1 * MAX_RETRY_AFTER_SECONDS
+    drawn_out = backoff_after(status, asked=asked, in_a_row=in_a_row, chance=chance)
+    assert drawn_out == pytest.approx(least * (1 + chance / 10))
+    assert least <= drawn_out <= 1.1 * MAX_RETRY_AFTER_SECONDS
 
 
 @pytest.mark.parametrize(

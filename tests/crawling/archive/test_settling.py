@@ -71,6 +71,35 @@ def test_a_document_whose_outcome_is_still_on_its_way_is_waited_for(archive, los
     assert lengths[first.parcel.place.file_id] > second.parcel.place.offset
 
 
+class Overtaking(SimpleQueue):
+    """Another toe hands in a document, and says what became of it, before the one that is waited for does."""
+
+    def __init__(self, archive, overtakes, waited_for):
+        super().__init__()
+        self.archive, self.coming = archive, [overtakes, waited_for]
+
+    def get(self, *args, **options):
+        outcome = self.coming.pop(0)
+        if self.coming:
+            self.archive.put(outcome.parcel, outcome.answer)
+        return outcome
+
+
+def test_an_outcome_that_comes_before_the_one_waited_for_has_its_document_on_the_disk_too(archive):
+    first, second, third, last = (outcome_of(number) for number in range(1, 5))
+    for outcome in (first, second):
+        archive.put(outcome.parcel, outcome.answer)
+    wait_until(archive.is_ready)
+
+    kept, lengths = archive.settle([first], Overtaking(archive, third, second), is_ending=False)
+    archive.put(last.parcel, last.answer)
+    after, _ = archive.settle([last], SimpleQueue(), is_ending=False)
+
+    assert kept == [first, third, second]
+    assert lengths[third.parcel.place.file_id] > third.parcel.place.offset
+    assert after == [last]
+
+
 def test_an_outcome_that_never_comes_fails_the_shift_in_a_sentence(archive):
     lost = outcome_of(1)
     archive.put(lost.parcel, lost.answer)

@@ -73,8 +73,8 @@ def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> 
     rules = rules or rules_of(crawl)
     kept = [Kept(run.number, _ended_at(run), size, {}) for run, size in _sizes(crawl)]
     told = fates(rules, kept, now)
-    if not any(fate.goes_at for fate in told):
-        return told  # nobody need know who needs whom, which means to read pages
+    if not any(fate.goes_at and fate.goes_at <= now for fate in told):
+        return told  # nothing goes now, so nobody need know who needs whom, which means to read pages
     needed = references(crawl)
     return fates(rules, [replace(one, needed_by=needed.get(one.number, {})) for one in kept], now)
 

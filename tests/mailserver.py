@@ -11,7 +11,7 @@ from email.message import EmailMessage
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps the letters it takes; it refuses recipients in `refused` for good."""
+    """Keeps the letters it takes; it refuses recipients in `refused` for good. `extensions` are what it says that it can do besides."""
 
     allow_reuse_address = daemon_threads = True
 
@@ -19,6 +19,7 @@ class MailServer(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Talk)
         self.letters: list[tuple[str, list[str], EmailMessage]] = []
         self.refused: set[str] = set()
+        self.extensions: list[str] = []
 
 
 class _Talk(socketserver.StreamRequestHandler):
@@ -31,7 +32,8 @@ class _Talk(socketserver.StreamRequestHandler):
             word, _, rest = line.partition(" ")
             match word.upper():
                 case "EHLO" | "HELO":
-                    self.say("250 mail.test")
+                    self.say("\r\n".join(f"250-{extension}" for extension in ["mail.test", *self.server.extensions]))
+                    self.say("250 HELP")
                 case "MAIL":
                     sender, recipients = _mailbox(rest), []
                     self.say("250 go on")

@@ -175,7 +175,7 @@ def _fetch(
     except requests.exceptions.ChunkedEncodingError as trouble:
         status, error = FetchStatus.BROKEN_ANSWER, str(trouble)
     except requests.exceptions.ConnectionError as trouble:
-        status, error = _why_not_connected(trouble), str(trouble)
+        status, error = why_not_connected(trouble), str(trouble)
     except requests.exceptions.RequestException as trouble:
         status, error = FetchStatus.BROKEN_ANSWER, str(trouble)
     return Fetched(status, seconds=time.monotonic() - started, error=error[:500].replace("\0", ""))
@@ -233,7 +233,7 @@ class _Reader:
         return come
 
 
-def _why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:
+def why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:
     """Tell a server that accepted nothing from one that fell silent in mid-body and one that broke off."""
     cause = trouble.args[0] if trouble.args else None
     if isinstance(getattr(cause, "reason", None), ProxyFailed):

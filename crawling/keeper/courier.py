@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import django_rq
 from django.utils import timezone
 from rq.exceptions import DuplicateJobError
-from rq.job import JobStatus
+from rq.job import Job, JobStatus
 
 from crawling.models import Delivery
 
@@ -13,6 +15,8 @@ QUEUE = "chores"
 SEND_DUE = "crawling.services.sending.send_due_deliveries"
 JOB = "alerts"
 LONGEST_SECONDS = 15 * 60
+#: a worker says every half minute that its job goes on; RQ itself looks for those that were lost every ten minutes
+SILENT = timedelta(seconds=90)
 
 
 def wake_courier() -> None:
@@ -22,10 +26,16 @@ def wake_courier() -> None:
     queue = django_rq.get_queue(QUEUE)
     job = queue.fetch_job(JOB)
     if job is not None:
-        if job.get_status() in (JobStatus.QUEUED, JobStatus.STARTED):
+        if _is_to_be_done(job):
             return
         job.delete()  # left over from a worker that was killed
     try:
         queue.enqueue_call(SEND_DUE, job_id=JOB, unique=True, timeout=LONGEST_SECONDS, result_ttl=0)
     except DuplicateJobError:
         return  # somebody else was faster
+
+
+def _is_to_be_done(job: Job) -> bool:
+    """Whether it waits, or a worker that lives has it in hand."""
+    status, heard_at = job.get_status(), job.last_heartbeat
+    return status == JobStatus.QUEUED or (status == JobStatus.STARTED and heard_at is not None and timezone.now() - heard_at < SILENT)

@@ -8,13 +8,14 @@ from functools import partial
 
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
+from crawling.frontier.addresses import AHEAD_SECONDS
 from crawling.frontier.borrowing import borrow_hosts, return_host
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.recording import Answer
 from crawling.frontier.robots import known_robots
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, set_robots
-from crawling.processors.turns import await_turn
+from crawling.processors.turns import await_next_turn, await_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.politeness import backoff_after
@@ -74,7 +75,7 @@ def _elsewhere(visit: Visit, hop: Address, kit: Kit) -> Fetched | None:
     dial, refusal = address_to_dial(kit.resolve(hop.hostname), hop.port, kit)
     if refusal:
         return refusal
-    seconds = kit.fetching.document_seconds + SOON_SECONDS
+    seconds = SOON_SECONDS + AHEAD_SECONDS + kit.fetching.connect_seconds + kit.fetching.document_seconds
     found = kit.ask(lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds))
     if not found:
         visit.tries += 1
@@ -84,7 +85,10 @@ def _elsewhere(visit: Visit, hop: Address, kit: Kit) -> Fetched | None:
     rest = kit.delay_seconds
     try:
         kit.pause(host.wait_seconds)
-        await_turn(visit, dial, kit)
+        # The host is ours for a while only, so where turns are given out far ahead it goes back unasked.
+        if not await_next_turn(visit, dial, kit):
+            rest = 0.0
+            return None
         if kit.ending.is_set():
             return None
         answer = _fetch(hop, dial, kit)

@@ -6,7 +6,7 @@ import random
 from functools import partial
 from ipaddress import ip_address
 
-from crawling.frontier.addresses import take_turn
+from crawling.frontier.addresses import Turn, take_turn
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 
@@ -32,11 +32,20 @@ def has_turn(visit: Visit, dial: str, kit: Kit) -> bool:
 
 def await_turn(visit: Visit, dial: str, kit: Kit) -> None:
     """Wait for the host's turn: for a request that follows another within one step."""
-    while not kit.ending.is_set() and (gap := _gap(visit, dial, kit)):
-        turn = kit.ask(partial(take_turn, dial, gap))
-        kit.pause(turn.seconds if turn else LATER_SECONDS)
-        if turn and turn.is_taken:
-            return
+    while not kit.ending.is_set() and not await_next_turn(visit, dial, kit, or_wait=True):
+        pass
+
+
+def await_next_turn(visit: Visit, dial: str, kit: Kit, *, or_wait: bool = False) -> bool:
+    """Wait for the next turn, AHEAD_SECONDS at most; False: there are none to be had at the moment, or, with `or_wait`, in the moments that
+    have passed until there are."""
+    gap = _gap(visit, dial, kit)
+    if not gap:
+        return True
+    turn = kit.ask(partial(take_turn, dial, gap)) or Turn(LATER_SECONDS, is_taken=False)
+    if turn.is_taken or or_wait:
+        kit.pause(turn.seconds)
+    return turn.is_taken
 
 
 def _gap(visit: Visit, dial: str, kit: Kit) -> float:

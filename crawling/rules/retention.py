@@ -51,8 +51,11 @@ def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[st
     try:
         return Retention.model_validate(dict(fields)), {}
     except ValidationError as error:
+        unknown = "is no rule for what is kept; these are: " + ", ".join(Retention.model_fields)
         return None, {
-            ".".join(map(str, mistake["loc"])): sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
+            ".".join(map(str, mistake["loc"])): unknown
+            if mistake["type"] == "extra_forbidden"
+            else sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
             for mistake in error.errors()
         }
 

@@ -24,16 +24,24 @@ def save_listener(fields: Mapping[str, Any], *, by: User, listener: Listener | N
         raise BadOrder(errors)
     if is_mailbox(order.url) and not settings.EMAIL_HOST:
         raise BadOrder({"url": "needs a mail server, and none is set: set MAIL_URL (see the table of settings in README.md)"})
-    row = listener or Listener(secret=secrets.token_hex(32), created_by=by)
-    before = (row.url, list(row.events), row.is_on) if listener else (None, None, None)
-    row.name, row.url, row.events, row.is_on = order.name, order.url, [str(event) for event in order.events], order.is_on
-    changes = dict(zip(("url", "events", "on"), zip(before, (row.url, row.events, row.is_on), strict=True), strict=True))
     try:
         with transaction.atomic():
+            row = _locked(listener) if listener else Listener(secret=secrets.token_hex(32), created_by=by)
+            before = (row.url, list(row.events), row.is_on) if listener else (None, None, None)
+            row.name, row.url, row.events, row.is_on = order.name, order.url, [str(event) for event in order.events], order.is_on
             row.save()
+            changes = dict(zip(("url", "events", "on"), zip(before, (row.url, row.events, row.is_on), strict=True), strict=True))
             note(by, row, "changed" if listener else "created", changes)
     except IntegrityError as error:
         raise BadOrder({"name": f"there is a listener named {order.name!r} already; choose another name"}) from error
+    return row
+
+
+def _locked(listener: Listener) -> Listener:
+    """As it stands; saving one that is gone would bring it back."""
+    row = Listener.objects.select_for_update().filter(pk=listener.pk).first()
+    if row is None:
+        raise BadOrder({"listener": f"{listener.name} was removed meanwhile; make it anew"})
     return row
 
 

@@ -35,15 +35,15 @@ def handle_urls(run: Run, deed: Deed, ids: Sequence[int], *, by: User | None = N
 
     Raises WrongState if the run has ended: nothing of it is fetched any more.
     """
-    count = 0
+    total = 0
     for some in (ids[start : start + BATCH] for start in range(0, len(ids), BATCH)):
         with locked_run(run.pk) as locked:
             _check(locked)
-            count += handle(locked, deed, some)
-    if count:
-        note(by, run.crawl, f"frontier: {deed.value.replace('_', ' ')}", {"urls": (count, count)})
-        write(run.pk, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by {by or 'the command line'}.")
-    return count
+            if count := handle(locked, deed, some):  # told with each batch: the run may end, or we, before the next
+                note(by, run.crawl, f"frontier: {deed.value.replace('_', ' ')}", {"urls": (count, count)})
+                write(run.pk, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by {by or 'the command line'}.")
+        total += count
+    return total
 
 
 def handle_all(run: Run, deed: Deed, wanted: Wanted, *, by: User | None = None) -> tuple[int, bool]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from crawling.audit import KEEPER, account_of, note
@@ -19,6 +19,23 @@ from crawling.rules.retention import Retention, read_retention
 from crawling.services.removing import ask_removal
 
 logger = logging.getLogger(__name__)
+
+#: Crawls that rest and of which a rule may say that a run goes: the keeper looks every half minute, and there may be very many crawls.
+PERHAPS_TOO_MUCH = """
+SELECT c.id FROM crawling_crawljob c CROSS JOIN LATERAL (
+    SELECT (c.retention ->> 'keep_runs')::bigint AS runs, (c.retention ->> 'keep_days')::int AS days,
+        (c.retention ->> 'max_bytes')::bigint AS bytes
+) AS most
+WHERE c.retention <> '{}' AND (
+    SELECT count(*) > 1 AND bool_and(r.state = ANY(%s)) AND (
+        count(*) > most.runs
+        OR min(coalesce(r.finished_at, r.created_at)) FILTER (WHERE NOT r.is_latest) <= now() - make_interval(days => most.days)
+        OR (SELECT sum(f.committed_length) FROM crawling_archivefile f JOIN crawling_run o ON o.id = f.run_id
+            WHERE o.crawl_id = c.id AND o.removal_asked_at IS NULL) > most.bytes
+    ) FROM crawling_run r WHERE r.crawl_id = c.id AND r.removal_asked_at IS NULL
+)
+ORDER BY c.id
+"""
 
 
 def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None) -> Retention:
@@ -38,8 +55,12 @@ def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None
 
 def keep_to_rules() -> None:
     """Delete the runs whose time has come, of crawls that rest: a run at work may come to need earlier ones."""
-    for crawl in CrawlJob.objects.exclude(retention={}):
-        if crawl.runs.exclude(state__in=ENDED_STATES).exists():
+    with connection.cursor() as cursor:
+        cursor.execute(PERHAPS_TOO_MUCH, [list(ENDED_STATES)])
+        perhaps = [pk for (pk,) in cursor.fetchall()]
+    for crawl_id in perhaps:
+        crawl = CrawlJob.objects.filter(pk=crawl_id).first()  # by the rules of this moment: others may just have been set
+        if crawl is None:
             continue
         now = timezone.now()
         going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_at and fate.goes_at <= now}

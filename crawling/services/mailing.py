@@ -6,7 +6,7 @@ import json
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException
 
 from django.conf import settings
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, get_connection
 
 from crawling.models import Delivery
 from crawling.rules.alerts import letter, mailbox
@@ -21,7 +21,8 @@ def mail(delivery: Delivery) -> tuple[str, bool]:
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
     headers = {"Message-ID": f"<delivery-{delivery.pk}@{host}>", "Auto-Submitted": "auto-generated"}
     try:
-        EmailMessage(subject, text, to=[to], headers=headers).send()
+        with get_connection() as connection:
+            EmailMessage(subject, text, to=[to], headers=headers, connection=connection).send()
     except SMTPRecipientsRefused as error:
         refusals = "; ".join(f"{code} {_text(answer)}" for code, answer in error.recipients.values())
         return f"Refused by the mail server: {refusals}", False
@@ -29,6 +30,11 @@ def mail(delivery: Delivery) -> tuple[str, bool]:
         return f"Refused by the mail server: {error.smtp_code} {_text(error.smtp_error)}", False
     except (SMTPException, OSError) as error:
         return f"Not sent: the mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} cannot be used ({error}).", False
+    except ValueError:  # smtplib's own way to say so; its words would tell a part of the password
+        return (
+            f"Not sent: the mail server {settings.EMAIL_HOST} is logged in at in ASCII only; give MAIL_URL such a user and password.",
+            False,
+        )
     return "Taken by the mail server.", True
 
 

@@ -10,6 +10,7 @@ from requests.exceptions import SSLError
 
 from crawling.access import allowed_networks, identity
 from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.http import why_not_connected
 from crawling.models import Delivery
 from crawling.rules.addresses import read_address
 from crawling.rules.alerts import signature
@@ -49,4 +50,4 @@ def _why(error: RequestException) -> FetchStatus:
         return FetchStatus.TLS_FAILED
     if isinstance(error, Timeout):
         return FetchStatus.TIMED_OUT
-    return FetchStatus.CONNECT_FAILED if isinstance(error, RequestsConnectionError) else FetchStatus.BROKEN_ANSWER
+    return why_not_connected(error) if isinstance(error, RequestsConnectionError) else FetchStatus.BROKEN_ANSWER

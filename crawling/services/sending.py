@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import timedelta
 
 from django.db import connections, transaction
-from django.db.models import F
 from django.utils import timezone
 
 from crawling.fetchers.dial import PinnedSession
@@ -32,32 +32,43 @@ def send_due_deliveries() -> int:
 
 
 def send_due() -> int:
-    """Send what is due, each delivery at least once; returns how many were tried."""
-    taken = _take()
+    """Send what is due, each delivery at least once; returns how many were tried.
+
+    A listener that could not be told is left alone for the rest of the round: others need not wait for each of its time-outs.
+    """
+    count, troubled = 0, set[int]()
     with PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=ANSWER_BYTES) as session:
-        for delivery in taken:
+        while count < ROUND and (delivery := _take(troubled)):
+            count += 1
             outcome, arrived = mail(delivery) if is_mailbox(delivery.listener.url) else post(session, delivery)
             _note(delivery, outcome, arrived=arrived)
-    return len(taken)
+            if not arrived:
+                troubled.add(delivery.listener_id)
+    return count
 
 
 @transaction.atomic
-def _take() -> list[Delivery]:
-    """Take deliveries up, so that nobody else sends them meanwhile."""
+def _take(troubled: Collection[int]) -> Delivery | None:
+    """Take the next delivery up, so that nobody else sends it meanwhile. One that we die of counts as tried, and once it was tried often
+    enough it is not due any more."""
     now = timezone.now()
-    due = Delivery.objects.filter(next_try_at__lte=now, listener__is_on=True).order_by("next_try_at")
-    taken = list(due.select_for_update(of=("self",), skip_locked=True).select_related("listener")[:ROUND])
-    Delivery.objects.filter(pk__in=[delivery.pk for delivery in taken]).update(next_try_at=now + TAKEN_FOR, attempts=F("attempts") + 1)
-    return taken
+    due = Delivery.objects.filter(next_try_at__lte=now, listener__is_on=True).exclude(listener__in=troubled).order_by("next_try_at")
+    delivery = due.select_for_update(of=("self",), skip_locked=True).select_related("listener").first()
+    if delivery:
+        delivery.attempts += 1
+        delivery.next_try_at = now + TAKEN_FOR if try_again_at(delivery.attempts, now) else None
+        delivery.outcome = "Nothing is known of the last attempt: it has just begun, or was cut off."
+        delivery.save(update_fields=["attempts", "next_try_at", "outcome"])
+    return delivery
 
 
 def _note(delivery: Delivery, outcome: str, *, arrived: bool) -> None:
     now = timezone.now()
-    next_try_at = None if arrived else try_again_at(delivery.attempts + 1, now)
+    next_try_at = None if arrived else try_again_at(delivery.attempts, now)
     end = "" if arrived or next_try_at else " Given up."
     Delivery.objects.filter(pk=delivery.pk).update(
         outcome=outcome[:280].replace("\0", "") + end, next_try_at=next_try_at, delivered_at=now if arrived else None
     )
     old = delivery.listener.deliveries.order_by("-pk").values_list("pk", flat=True)[KEPT:]
     Delivery.objects.filter(pk__in=list(old)).delete()
-    logger.info("a listener was told", extra={"listener": delivery.listener.name, "event": delivery.event, "outcome": outcome})
+    logger.info("a listener was told", extra={"listener": delivery.listener.name, "of": delivery.event, "outcome": outcome})

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import capfirst
@@ -68,7 +69,10 @@ def listener(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what a listener was told; change or remove it."""
     assert isinstance(request.user, User)
     row = get_object_or_404(Listener, pk=pk)
+    may_remove = request.user.has_perm("crawling.delete_listener")
     if "remove" in request.POST:
+        if not may_remove:
+            raise PermissionDenied
         remove_listener(row, by=request.user)
         messages.success(request, f"{row.name} is told nothing any more.")
         return redirect("alerts:listeners")
@@ -77,6 +81,7 @@ def listener(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("alerts:listener", pk=pk)
     facts = {
         "is_mailbox": is_mailbox(row.url),
+        "may_remove": may_remove,
         "listener": get_object_or_404(Listener, pk=pk),
         "form": form,
         "deliveries": row.deliveries.all()[:SHOWN],

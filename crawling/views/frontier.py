@@ -27,7 +27,7 @@ DEEDS = {
 }
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def frontier(request: HttpRequest, pk: int) -> HttpResponse:

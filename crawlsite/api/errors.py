@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, Throttled, ValidationError
@@ -48,11 +49,19 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (BankBusy, 503),
     (AllocationError, 409),
     (CrawlError, 409),
+    (OperationalError, 503),
 )
 SENTENCES = {
     PermissionDenied: "Your account may not do this; ask an administrator for the permission.",
     ObjectDoesNotExist: "There is no such thing any more.",
     RequestDataTooBig: "The body is too big; split it over several requests.",
+    OperationalError: "The database was too busy, or is not there; ask again in a moment.",
+}
+#: of a body as such, where the words for fields of a crawl's order say something else
+OF_BODIES = {
+    "extra_forbidden": "is not known here; leave it out",
+    "dict_type": "must be an object of fields and their values",
+    "model_attributes_type": "must be an object of fields and their values",
 }
 API_PREFIX = "/api/"
 
@@ -87,7 +96,8 @@ def _bad_input(api: NinjaAPI, request: HttpRequest, error: ValidationError) -> H
     errors: dict[str, str] = {}
     for mistake in error.errors:
         where = [str(part) for part in mistake["loc"]]
-        errors.setdefault(".".join(where[1:]) or where[0], sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"]))
+        sentence = OF_BODIES.get(mistake["type"]) or sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
+        errors.setdefault(".".join(where[1:]) or where[0], sentence)
     return _by_field(api, request, errors)
 
 

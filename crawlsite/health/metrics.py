@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from ninja.errors import AuthenticationError
+from ninja.errors import AuthenticationError, Throttled
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
@@ -22,6 +22,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
         Token()(request)
     except AuthenticationError:
         return _refused(401)
+    except Throttled as error:
+        return _told_to_wait(error)
     if not request.user.is_authenticated:
         return _refused(401)
     if not request.user.has_perm("allocation.view_pool"):
@@ -38,3 +40,8 @@ def _refused(status: int) -> HttpResponse:
     if status == 401:
         answer["WWW-Authenticate"] = "Bearer"
     return answer
+
+
+def _told_to_wait(error: Throttled) -> HttpResponse:
+    sentence = f"Too many wrong tokens in this minute; ask again in {error.wait} s.\n"
+    return HttpResponse(sentence, status=error.status_code, content_type="text/plain", headers={"Retry-After": str(error.wait)})

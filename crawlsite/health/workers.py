@@ -10,6 +10,7 @@ import django_rq
 import psutil
 from django.conf import settings
 from rq import Queue, Worker
+from rq.exceptions import NoSuchJobError
 from rq.job import Job
 from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
@@ -59,7 +60,7 @@ def workers_now() -> list[WorkerRow]:
     for queue in _queues():
         clean_worker_registry(queue)
     found = sorted(Worker.all(connection=django_rq.get_connection(QUEUE)), key=lambda worker: (worker.queue_names(), worker.name))
-    jobs = [worker.get_current_job() for worker in found]
+    jobs = [_job_of(worker) for worker in found]
     crawls = _crawls_of(jobs)
     return [_row(worker, _task(job, crawls) if job else None) for worker, job in zip(found, jobs, strict=True)]
 
@@ -92,6 +93,13 @@ def _row(worker: BaseWorker, task: Task | None) -> WorkerRow:
         failed=worker.failed_job_count,
         memory=_memory(worker.pid) if worker.hostname == gethostname() and worker.pid else None,
     )
+
+
+def _job_of(worker: BaseWorker) -> Job | None:
+    try:
+        return worker.get_current_job()
+    except NoSuchJobError:
+        return None  # it has just ended and is not kept, or Redis lost it
 
 
 def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
@@ -266,6 +266,16 @@ def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
 
     assert status == 500
     assert "secret" not in problem["detail"]
+
+
+def test_a_database_that_is_too_busy_is_no_fault_of_the_program(programs, monkeypatch):
+    def wait_too_long(*args, **kwargs):
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = 1; SELECT pg_sleep(1)")
+
+    monkeypatch.setattr("crawling.api.crawls.list_crawls", wait_too_long)
+
+    assert programs["viewer"]("GET", "crawls") == (503, {"detail": "The database was too busy, or is not there; ask again in a moment."})
 
 
 def test_a_body_that_is_too_big_is_refused(operator, settings):

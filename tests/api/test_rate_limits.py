@@ -39,6 +39,23 @@ def test_a_session_is_counted_by_its_user(three_a_minute, people):
     assert [browser("GET", "pools")[0] for _ in range(4)] == [200, 200, 200, 429]
 
 
+def test_another_spelling_of_the_header_is_no_other_program(three_a_minute, programs, people):
+    token = programs["viewer"].headers["Authorization"].removeprefix("Bearer ")
+    spelt = [Program()("GET", "pools", Authorization=f"{scheme} {token}")[0] for scheme in ("Bearer", "bearer", "BEARER", "bEaRer")]
+    assert spelt == [200, 200, 200, 429]
+
+    browser = Program()
+    browser.client.force_login(people["viewer"])
+    assert [browser("GET", "pools", Authorization=f"Basic {n}")[0] for n in range(4)] == [200, 200, 200, 429]
+
+
+def test_guesses_at_the_metrics_are_told_to_wait(three_a_minute, db, client, monkeypatch):
+    monkeypatch.setattr(limiting, "WRONG_TOKENS", 2)
+
+    answers = [client.get("/metrics", headers={"Authorization": f"Bearer guess{number}"}) for number in range(3)]
+    assert [(answer.status_code, answer.get("Retry-After")) for answer in answers] == [(401, None), (401, None), (429, "50")]
+
+
 def test_guesses_of_tokens_are_counted_by_address(three_a_minute, programs, monkeypatch):
     monkeypatch.setattr(limiting, "WRONG_TOKENS", 2)
 

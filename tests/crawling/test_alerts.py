@@ -10,18 +10,24 @@ from hashlib import sha256
 
 import django_rq
 import pytest
+from django.contrib.auth.models import Permission
 from django.db import transaction
 from django.urls import reverse, set_urlconf
 from django.utils import timezone
+from rq.job import JobStatus
 
-from crawling.keeper.courier import QUEUE, wake_courier
+from crawling.errors import BadOrder
+from crawling.keeper.courier import QUEUE, SILENT, wake_courier
 from crawling.models import AllowedNetwork, Delivery, Listener
 from crawling.rules.alerts import WAITS, read_listener, signature, try_again_at
+from crawling.services import sending
+from crawling.services.alerts import save_listener
 from crawling.services.creating import create_crawl, new_run, start_run
 from crawling.services.sending import send_due
 from crawling.services.steering import stop
 from crawling.services.telling import BANK_PAGE, CRAWL_PAGE
 from tests.crawling.pages import browser, soup
+from tests.crawling.raw import serve_raw
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -123,6 +129,64 @@ def test_a_round_that_somebody_else_has_taken_up_is_left_to_them(started, server
     assert server.log == []
 
 
+def test_a_server_that_fails_is_asked_once_a_round_and_others_need_not_wait(started, listener, server, make_site):
+    server.pages["/hook"] = (500, {}, "")
+    other = Listener.objects.create(name="Other", url=f"{make_site({'/hook': (204, {}, '')}).url}/hook", secret="s", events=["started"])
+    for told in (listener, other, other):
+        Delivery.objects.create(listener=told, event="started", body="{}", next_try_at=timezone.now())
+
+    assert send_due() == 3
+    assert len(server.log) == 1
+    assert Delivery.objects.filter(listener=other, outcome="Answered 204.").count() == 2
+
+
+def test_a_courier_that_was_killed_holds_up_no_delivery_but_the_one_it_had_in_hand(started, listener, server):
+    Delivery.objects.create(listener=listener, event="started", body="{}", next_try_at=timezone.now())
+    taken = sending._take(())
+
+    assert send_due() == 1
+    assert not Delivery.objects.exclude(outcome="Answered 204.").exclude(pk=taken.pk).exists()
+
+
+def test_a_delivery_that_couriers_die_of_is_given_up(started):
+    for attempt in range(1, len(WAITS) + 2):
+        Delivery.objects.update(next_try_at=timezone.now())
+        assert sending._take(()).attempts == attempt
+
+    delivery = Delivery.objects.get()
+    assert (delivery.next_try_at, delivery.outcome[:16]) == (None, "Nothing is known")
+
+
+def talk_nonsense(connection):
+    connection.recv(65536)
+    connection.sendall(b"nonsense\r\n\r\n")
+
+
+def test_a_server_that_breaks_off_is_not_called_one_that_does_not_answer(started):
+    with serve_raw(talk_nonsense, talk_nonsense) as (url, _):
+        Listener.objects.update(url=url)
+        send_due()
+
+    assert Delivery.objects.get().outcome == "Not sent: The server's answer broke off or was not HTTP."
+
+
+def test_the_keeper_wakes_the_chores_again_once_their_worker_was_killed(started):
+    queue = django_rq.get_queue(QUEUE)
+    queue.connection.flushdb()
+    wake_courier()
+    job = queue.fetch_job("alerts")
+    job.set_status(JobStatus.STARTED)
+    queue.remove(job)
+
+    job.heartbeat(timezone.now() - SILENT / 2, ttl=600)
+    wake_courier()
+    assert queue.job_ids == []
+    job.heartbeat(timezone.now() - 2 * SILENT, ttl=600)
+    wake_courier()
+    assert queue.job_ids == ["alerts"]
+    queue.connection.flushdb()
+
+
 def test_the_keeper_wakes_the_chores_once(started):
     queue = django_rq.get_queue(QUEUE)
     queue.connection.flushdb()
@@ -149,6 +213,27 @@ def test_an_administrator_makes_changes_and_removes_a_webhook_in_the_browser(db)
 
     administrator.post(own, {"remove": "1"})
     assert not Listener.objects.exists()
+
+
+def test_what_was_removed_meanwhile_does_not_come_back(listener, django_user_model):
+    Listener.objects.all().delete()
+
+    with pytest.raises(BadOrder, match="removed meanwhile"):
+        save_listener(
+            {"name": "Chat", "url": listener.url, "events": ["failed"]}, by=django_user_model.objects.create_user("ada"), listener=listener
+        )
+    assert not Listener.objects.exists()
+
+
+def test_who_may_change_listeners_need_not_be_one_who_may_remove_them(listener, client, django_user_model):
+    ada = django_user_model.objects.create_user("ada")
+    ada.user_permissions.add(Permission.objects.get(codename="change_listener"))
+    client.force_login(ada)
+    own = reverse("alerts:listener", args=[listener.pk])
+
+    assert soup(client.get(own)).find("button", attrs={"name": "remove"}) is None
+    assert client.post(own, {"remove": "1"}).status_code == 403
+    assert Listener.objects.exists()
 
 
 def test_waits_grow_until_a_delivery_is_given_up():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from crawling.errors import WrongState
 from crawling.frontier.handling import Deed
 from crawling.models import HostQueue, LogLine, Run, UrlState
+from crawling.models.jobs import RunState
 from crawling.run_page.frontier import TAKEN_OUT, Wanted, as_text, frontier_of, waiting_count
+from crawling.services import handling
 from crawling.services.handling import handle_all, handle_urls
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
@@ -43,6 +46,23 @@ def test_what_waits_is_listed_host_by_host_in_the_order_of_visits(frontier):
     assert listed(frontier.run, Wanted(host="b.test")) == ["b.test/1", "b.test/News"]
     assert listed(frontier.run, Wanted(text="NEWS")) == ["b.test/News"]
     assert waiting_count(frontier.run) == 5
+
+
+def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
+    def handle_and_end(run, *args):
+        count = handling.handle_(run, *args)
+        Run.objects.update(state=RunState.FINISHED)
+        return count
+
+    monkeypatch.setattr(handling, "BATCH", 2)
+    monkeypatch.setattr(handling, "handle_", handling.handle, raising=False)
+    monkeypatch.setattr(handling, "handle", handle_and_end)
+    with pytest.raises(WrongState):
+        handle_urls(frontier.run, Deed.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1"))
+
+    assert frontier.run.urls.filter(state=UrlState.EXCLUDED).count() == 2
+    assert LogLine.objects.latest("pk").message.startswith("2 URLs taken out of the frontier")
+    assert '"frontier: take out"' in LogEntry.objects.latest("pk").change_message
 
 
 def test_pages_of_the_list_go_on_where_the_last_ended(frontier):

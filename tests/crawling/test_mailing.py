@@ -72,6 +72,16 @@ def test_a_mail_server_that_is_not_there_is_told_in_a_sentence(started, mail_ser
     assert Delivery.objects.get().outcome == "Not sent: no mail server is set (MAIL_URL)."
 
 
+def test_a_password_that_smtp_cannot_carry_is_told_and_not_shown(started, mail_server, settings):
+    mail_server.extensions = ["AUTH PLAIN"]
+    settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "ops", "pässwort"
+    send_due()
+
+    outcome = Delivery.objects.get().outcome
+    assert "in ASCII only; give MAIL_URL such a user and password" in outcome
+    assert "ä" not in outcome
+
+
 def test_a_mailbox_wants_a_mail_server_and_an_address_that_is_one(db, settings, mail_server, django_user_model):
     ada = django_user_model.objects.create_user("ada")
     for wrong in ("mailto:", "mailto:ops", "mailto:a@b.example,c@d.example", "mailto:a@b.example?cc=c@d.example"):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import psycopg
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
+from django.utils import timezone
 
 from crawling.archive.files import remove_abandoned
 from crawling.errors import WrongState
 from crawling.models import ArchiveFile, LogLine, Page, Run, RunCount, RunProcess, Shift, Url
 from crawling.models.archive import archive_folder
+from crawling.retaining import fates_of
 from crawling.services import removing
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.keeping import keep_to_rules, set_retention
@@ -145,6 +149,37 @@ def test_the_keeper_deletes_by_the_rules_and_notes_why(two):
     entry = LogEntry.objects.latest("pk")
     assert entry.user.username == "keeper"
     assert "only the last run is kept" in entry.change_message
+
+
+@pytest.mark.parametrize(
+    ("rules", "stays"),
+    [
+        ({"keep_runs": 2}, True),
+        ({"keep_days": 3}, True),
+        ({"max_bytes": 10**12}, True),
+        ({"keep_runs": 1}, False),
+        ({"keep_days": 1}, False),
+        ({"max_bytes": 1}, False),
+        ({"keep_runs": 2, "keep_days": 3, "max_bytes": 1}, False),
+    ],
+)
+def test_the_keeper_looks_at_those_crawls_alone_of_which_a_run_goes(two, rules, stays, django_assert_max_num_queries):
+    first, second, _ = two
+    Run.objects.update(finished_at=timezone.now() - timedelta(days=2))
+    set_retention(first.crawl, rules, by=None)
+
+    with django_assert_max_num_queries(1 if stays else 100):
+        keep_to_rules()
+
+    assert set(Run.objects.all()) == {second, *([first] if stays else [])}
+
+
+def test_who_needs_whom_is_asked_of_the_pages_only_where_a_run_goes_now(two, django_assert_num_queries):
+    first, _, _ = two
+    set_retention(first.crawl, {"keep_days": 3}, by=None)
+
+    with django_assert_num_queries(2):
+        assert [bool(fate.goes_at) for fate in fates_of(first.crawl, timezone.now())] == [False, True]
 
 
 def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_typed(two, django_assert_max_num_queries):

@@ -54,3 +54,7 @@ def test_wrong_rules_are_told_by_field():
     _, errors = read_retention({"keep_runs": 0, "keep_days": "soon", "min_bytes": 1})
 
     assert set(errors) == {"keep_runs", "keep_days", "min_bytes"}
+
+
+def test_what_is_no_rule_is_told_which_there_are():
+    assert read_retention({"keep": 1})[1] == {"keep": "is no rule for what is kept; these are: keep_runs, keep_days, max_bytes"}

@@ -12,8 +12,9 @@ from django.utils import timezone
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import MAX_HOPS, as_read, fetch_robots
+from crawling.frontier.addresses import AHEAD_SECONDS
 from crawling.frontier.robots import keep_robots
-from crawling.models import Host
+from crawling.models import AddressClock, Host
 from crawling.processors.kit import Kit
 from crawling.processors.robots import LATER_SECONDS, MOST_TRIES, learn_robots
 from crawling.processors.visit import Visit
@@ -100,6 +101,23 @@ def test_rules_found_elsewhere_hold_for_the_origin_that_sent_there(make_site, le
     visit, _ = learn(site)
 
     assert list(visit.robots) == [site.url]
+    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+
+
+def test_a_hop_to_an_address_whose_turns_are_given_out_holds_its_host_for_nobody(make_site, learn):
+    other = make_site({"/rules": RULES}, address="127.0.0.2")
+    site = make_site({"/robots.txt": moved(f"{other.url}/rules")})
+    AddressClock.objects.create(address=other.address, due_at=timezone.now() + timedelta(seconds=AHEAD_SECONDS + 20))
+
+    begun = time.monotonic()
+    visit, kept = learn(site, delay_seconds=1)
+
+    assert time.monotonic() - begun < 10
+    assert (len(site.log), other.log, kept) == (1, [], [])
+    assert Host.objects.get().due_at < timezone.now() + timedelta(seconds=1)
+
+    AddressClock.objects.update(due_at=timezone.now())
+    visit, _ = learn(site, delay_seconds=1, visit=visit)
     assert not visit.robots[site.url].allows(f"{site.url}/secret")
 
 

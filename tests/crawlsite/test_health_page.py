@@ -82,3 +82,11 @@ def test_a_redis_that_does_not_answer_is_told_and_the_rest_is_there(viewer, monk
     text = text_of(viewer)
     assert "Redis gives no answer (ConnectionError)" in text
     assert "PostgreSQL" in text
+
+
+def test_a_job_that_ended_a_moment_ago_and_is_not_kept_is_no_error(viewer, worker):
+    worker.set_current_job_id("alerts")
+
+    [told] = viewer.get("/api/health").json()["workers"]
+    assert told["task"] is None
+    assert viewer.get(HEALTH).status_code == 200

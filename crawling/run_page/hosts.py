@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from crawling.host_filter import blocks
 from crawling.models import HostQueue, RobotsFile, Run
 from crawling.rules.statuses import explain
 
@@ -29,6 +30,24 @@ class HostRow:
     leased_by: str
     is_leased_here: bool
     robots: str
+
+
+@dataclass(frozen=True)
+class HostNumbers:
+    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls; a blocked one has nothing that waits."""
+
+    every: int
+    active: int
+    waiting: int
+    blocked: int
+
+
+def host_numbers(run: Run) -> HostNumbers:
+    is_ours = Q(host__shift__process__run=run, host__shift__ended_at=None)
+    is_blocked = Q(Exists(blocks().filter(text=OuterRef("host__name"))))
+    sums = {"active": is_ours, "waiting": Q(queued__gt=0) & ~is_ours & ~is_blocked, "blocked": is_blocked}
+    counts = run.queues.aggregate(every=Count("pk"), **{name: Count("pk", filter=which) for name, which in sums.items()})
+    return HostNumbers(**counts)
 
 
 def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[HostQueue]:

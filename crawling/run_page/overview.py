@@ -18,7 +18,8 @@ from crawling.rules.remaining import remaining
 from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.run_page.bank import Dealings, dealings_of
-from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
+from crawling.run_page.copies import Copies, copies_of
+from crawling.run_page.hosts import SOME, HostNumbers, HostRow, host_numbers, host_rows, hosts_of
 from crawling.run_page.log import LogWindow, log_of
 from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
@@ -46,6 +47,8 @@ class CrawlPage:
     statuses: Sequence[StatusRow] = ()
     causes: Sequence[Cause] = ()
     hosts: Sequence[HostRow] = ()
+    host_numbers: HostNumbers | None = None
+    copies: Copies | None = None
     pages: Sequence[Page] = ()
     log: LogWindow = field(default_factory=lambda: LogWindow((), None))
     dealings: Sequence[Dealings] = ()
@@ -179,6 +182,8 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         rates=rates_of(run),
         statuses=statuses,
         causes=causes_of(run, statuses),
+        host_numbers=host_numbers(run),
+        copies=copies_of(run),
         hosts=host_rows(run, list(hosts_of(run)[:SOME])),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_of(run, level=level, text=text, before=before),

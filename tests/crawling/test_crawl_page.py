@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.logbook import write
-from crawling.models import Level, LogLine, Page, Run, RunCount, Shift
+from crawling.models import Host, Level, LogLine, Page, Run, RunCount, Shift
 from crawling.models.jobs import RunState
 from crawling.run_page import log
 from crawling.run_page.rates import rates_of
+from crawling.services.blocking import block_host
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
 from crawlsite.roles import make_roles
@@ -254,13 +255,29 @@ def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finishe
     assert rates.most == 12
 
 
+def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(visit, make_site, crawl_to_the_end):
+    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "the same", "/b": "the same"})
+    run = crawl_to_the_end(f"{site.url}/")
+    host = run.queues.get().host
+
+    _, page = visit(run.crawl)
+    seen(page, "1 host: 0 active, 0 waiting, 0 blocked", "8\xa0bytes of it had before")
+
+    run.queues.update(queued=3)
+    seen(visit(run.crawl)[1], "1 host: 0 active, 1 waiting, 0 blocked")
+    block_host(host, "asked for")
+    seen(visit(run.crawl)[1], "1 host: 0 active, 0 waiting, 1 blocked")
+    Host.objects.update(shift=Shift.objects.create(process=run.processes.get(), epoch=99, worker="w"), lease_until=timezone.now())
+    seen(visit(run.crawl)[1], "1 host: 1 active, 0 waiting")
+
+
 def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, django_assert_max_num_queries):
     Shift.objects.bulk_create(Shift(process=finished.processes.get(), epoch=90 + n, worker="w", ended_at=timezone.now()) for n in range(30))
     for number in range(100):
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(41):
+    with django_assert_max_num_queries(43):
         visit(finished.crawl)
 
 

@@ -146,6 +146,30 @@ def test_every_file_of_ours_that_a_document_names_exists(path):
     assert not [name for name in told if not (PROJECT / name).exists()]
 
 
+def relied_on(document: str, folder: str) -> list[tuple[Path, str]]:
+    """Each test that a document names, as file and function (or ""); without a path it is meant in `folder` below tests."""
+    text = (PROJECT / "docs" / document).read_text()
+    found = re.findall(r"`((?:[a-z_]+/)*test_[a-z0-9_]+\.py)(?:::(test_[a-z0-9_]+))?`", text)
+    return [(PROJECT / name if name.startswith("tests/") else PROJECT / "tests" / folder / name, function) for name, function in found]
+
+
+@pytest.mark.parametrize(("document", "folder", "least"), [("dashboard.md", "crawling", 80), ("dns-elements.md", "dnscache", 40)])
+def test_every_test_that_a_document_relies_on_exists(document, folder, least):
+    named_tests = relied_on(document, folder)
+    missing = [f"{path.name}::{function}" for path, function in named_tests if not (path.exists() and f"def {function}" in path.read_text())]
+
+    assert len(named_tests) >= least
+    assert not missing
+
+
+def test_every_item_of_the_dashboard_is_shown_by_something():
+    tables = (PROJECT / "docs" / "dashboard.md").read_text().split("\n## ")[1:3]
+    for table, items in zip(tables, (24, 12), strict=True):
+        cells = [line.strip("| ").split(" | ") for line in table.splitlines() if re.match(r"\| \d+ \|", line)]
+        assert [row[0] for row in cells] == [str(number) for number in range(1, items + 1)]
+        assert all(len(row) == 4 and ("test_" in row[3] or ".png" in row[3]) for row in cells)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_documents_name_no_path_of_a_particular_machine(path):
     """Nobody's home, nobody's work place; under /tmp only what the product itself makes there."""

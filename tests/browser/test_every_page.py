@@ -18,6 +18,7 @@ def values(make_web, make_site, user_of):
     return furnish(make_site({}), by=user_of("administrator"))
 
 
+@pytest.mark.timeout(600)  # seventy pages, each judged whole
 @pytest.mark.parametrize("screen", [NARROW, pytest.param(ENLARGED, marks=pytest.mark.drill)], ids=["narrow", "enlarged"])
 def test_every_page_is_fit_for_every_screen(browse, values, screen):
     page = browse("administrator", **screen)

@@ -47,7 +47,7 @@ def test_a_pool_over_time(boss):
     found = rows(boss, f"/bank/{Pool.objects.get().pk}/history/")
 
     assert len(found) == 60
-    assert (found[-1]["Bandwidth in use, %"], found[-1]["waiting requests"]) == ("0", "0")
+    assert (found[-1]["bandwidth in use, %"], found[-1]["waiting requests"]) == ("0", "0")
     assert boss.get("/bank/99/history.csv").status_code == 404
 
 
@@ -62,7 +62,7 @@ def test_every_try_of_a_trial(boss):
         started_at=now,
         ended_at=now + timedelta(seconds=1),
         waited_seconds=0.25,
-        outcome="done",
+        outcome="completed",
         deadlocked=False,
         pages=3,
         detail="=SUM(A1)",

@@ -156,7 +156,9 @@ def relied_on(document: str, folder: str) -> list[tuple[Path, str]]:
 @pytest.mark.parametrize(("document", "folder", "least"), [("dashboard.md", "crawling", 80), ("dns-elements.md", "dnscache", 40)])
 def test_every_test_that_a_document_relies_on_exists(document, folder, least):
     named_tests = relied_on(document, folder)
-    missing = [f"{path.name}::{function}" for path, function in named_tests if not (path.exists() and f"def {function}" in path.read_text())]
+    missing = [
+        f"{path.name}::{function}" for path, function in named_tests if not (path.exists() and f"def {function}" in path.read_text())
+    ]
 
     assert len(named_tests) >= least
     assert not missing

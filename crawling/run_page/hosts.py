@@ -59,6 +59,24 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
     return queues.order_by(sign + SORTS[key], "-done", "pk")
 
 
+def hosts_page(run: Run, *, text: str, sort: str, after: int | None, most: int) -> tuple[list[HostQueue], int | None]:
+    """So many of these, from wherever the queue of the id `after` stands by now, and the id to go on after."""
+    queues = hosts_of(run, text=text, sort=sort)
+    last = queues.filter(pk=after).first() if after is not None else None
+    if last is not None:
+        queues = queues.filter(_beyond(last, sort))
+    rows = list(queues[: most + 1])
+    return rows[:most], rows[most - 1].pk if len(rows) > most else None
+
+
+def _beyond(last: HostQueue, sort: str) -> Q:
+    """What follows in the order of `hosts_of`: by the key, then those with most done, then the first met."""
+    key = SORTS[sort.removeprefix("-")]
+    value = last.host.name if key == "host__name" else getattr(last, key)
+    next_value = Q(**{f"{key}__{'lt' if sort.startswith('-') else 'gt'}": value})
+    return next_value | Q(**{key: value}) & (Q(done__lt=last.done) | Q(done=last.done, pk__gt=last.pk))
+
+
 def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
     names = [queue.host.name for queue in queues]
     files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.test_accessible import faults
+from tests.browser.test_archive import AXE_IN_THE_FRAME
 from tests.every_page import addresses, furnish
 
 #: 320 px is the narrowest that must do; a window of 1280 px enlarged to 200 % has 640, at two device pixels each
@@ -20,8 +21,10 @@ def values(make_web, make_site, user_of):
 
 @pytest.mark.timeout(600)  # seventy pages, each judged whole
 @pytest.mark.parametrize("screen", [NARROW, pytest.param(ENLARGED, marks=pytest.mark.drill)], ids=["narrow", "enlarged"])
-def test_every_page_is_fit_for_every_screen(browse, values, screen):
+def test_every_page_is_fit_for_every_screen(browse, values, screen, watch):
     page = browse("administrator", **screen)
 
     found = [fault for address in addresses(values) for fault in faults(page, address)]
     assert not found, "\n".join(found)
+    assert all(complaint.startswith(AXE_IN_THE_FRAME) for complaint in watch.complaints)
+    watch.complaints.clear()

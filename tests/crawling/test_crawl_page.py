@@ -6,11 +6,12 @@ import re
 from datetime import timedelta
 
 import pytest
+from bs4 import BeautifulSoup
 from django.urls import reverse
 from django.utils import timezone
 
 from crawling.logbook import write
-from crawling.models import Host, Level, LogLine, Page, Run, RunCount, Shift
+from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount, Shift
 from crawling.models.jobs import RunState
 from crawling.run_page import log
 from crawling.run_page.rates import rates_of
@@ -40,6 +41,21 @@ def finished(make_site, crawl_to_the_end):
     site = make_site({"/": '<title>Home</title><a href="/a">a</a><a href="/gone">x</a><a href="/no/1">x</a>', "/a": "x"})
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /no/"
     return crawl_to_the_end(f"{site.url}/", name="<Library>")
+
+
+@pytest.fixture
+def frontier_of_hosts(order):
+    """A run of five hosts, some of which have as much queued or done as others."""
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    run.queues.all().delete()
+    for letter, queued, done in zip("abcde", (3, 1, 1, 1, 0), (0, 5, 5, 2, 9), strict=True):
+        host = Host.objects.create(name=f"{letter}.test")
+        HostQueue.objects.create(run=run, host=host, process_number=0, queued=queued, done=done)
+    return run
+
+
+def soup_of(text):
+    return BeautifulSoup(text, "html.parser")
 
 
 def seen(page, *words):
@@ -229,6 +245,25 @@ def test_all_hosts_are_listed_with_what_is_queued_and_done(visit, finished):
     _, page = visit(finished.crawl, "hosts")
 
     seen(page, "127.0.0.1:", "nothing queued", "fetched", '<td class="number">4</td>')
+
+
+@pytest.mark.parametrize("sort", ["", "host", "-host", "queued", "-done"])
+def test_page_after_page_shows_every_host_once_whatever_they_are_sorted_by(visit, frontier_of_hosts, monkeypatch, sort):
+    monkeypatch.setattr("crawling.views.crawl.HOSTS", 2)
+    run, found, query = frontier_of_hosts, [], {"sort": sort}
+    while True:
+        page = soup_of(visit(run.crawl, "hosts", **query)[1])
+        found += [cell.get_text(strip=True) for cell in page.select("tbody th")]
+        link = page.find("a", rel="next")
+        if link is None:
+            break
+        query = {"sort": sort, "after": link["href"].rpartition("after=")[2]}
+        Host.objects.create(name=f"z{len(found)}.test")  # one more that the run has not met
+
+    names = {f"{letter}.test" for letter in "abcde"}
+    assert (set(found), len(found)) == (names, 5)
+    if sort in ("host", "-host"):
+        assert found == sorted(found, reverse=sort == "-host")
 
 
 def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):

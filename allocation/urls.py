@@ -9,5 +9,6 @@ urlpatterns = [
     path("", bank.banks, name="banks"),
     path("what-if/", what_if.what_if, name="what_if"),
     path("<int:pool>/", bank.bank, name="bank"),
+    path("<int:pool>/history.csv", history.numbers, name="numbers"),
     path("<int:pool>/history/", history.history, name="history"),
 ]

@@ -7,5 +7,6 @@ from crawling.views import trials
 app_name = "trials"
 urlpatterns = [
     path("", trials.trials, name="trials"),
+    path("<int:pk>/tries.csv", trials.numbers, name="numbers"),
     path("<int:pk>/", trials.trial, name="trial"),
 ]

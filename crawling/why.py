@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils import timezone
 
@@ -26,11 +27,13 @@ MOST_CRAWLS = 50
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One part of the answer. about: rule, verdict, frontier, robots, duplicate, redirect, quarantine, budget."""
+    """One part of the answer, whose sentence goes on with the address or the moment that is given. about: rule, verdict, frontier, robots,
+    duplicate, redirect, quarantine, budget."""
 
     about: str
     sentence: str
     url: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +159,10 @@ def _of_frontier(row: Url) -> Iterator[Fact]:
     said = row.error or (explain(row.status) if row.status is not None else "")
     if row.state == UrlState.QUEUED:
         queue = row.queue
-        wait = f"not before {row.due_at:%Y-%m-%d %H:%M:%S} UTC" if row.due_at and row.due_at > timezone.now() else "its turn"
+        at = row.due_at if row.due_at and row.due_at > timezone.now() else None
         after = f" After {tries} it failed for now: {said}" if row.attempts and said else ""
-        yield Fact("frontier", f"It waits for {wait} among {queue.queued:,} on {queue.host.name}.{after}")
+        until = " It is fetched at the earliest:" if at else ""
+        yield Fact("frontier", f"It waits for its turn among {queue.queued:,} on {queue.host.name}.{after}{until}", at=at)
     elif row.state == UrlState.IN_PROCESS:
         yield Fact("frontier", f"A shift has it in hand, at try {row.attempts:,}.")
     elif row.state != UrlState.QUARANTINED:
@@ -188,14 +192,15 @@ def _of_robots(address: Address) -> Iterator[Fact]:
         return
     token = identity().product_token
     robots = read_robots(file.status, bytes(file.body), token)
-    as_of = f"{address.origin}/robots.txt, as of {file.fetched_at:%Y-%m-%d %H:%M} UTC,"
+    name = f"{address.origin}/robots.txt"
     if robots.unavailable:
-        yield Fact("robots", f"{as_of} could not be had ({explain(file.status).rstrip('.')}), so nothing may be fetched yet.")
+        said = f"could not be had ({explain(file.status).rstrip('.')}), so nothing may be fetched yet"
     elif robots.allows(address.url):
-        yield Fact("robots", f"{as_of} allows it.")
+        said = "allows it"
     else:
         line = forbidding_line(bytes(file.body), token, address.url)
-        yield Fact("robots", f"{as_of} forbids it{f' by the line “{line}”' if line else ''}.")
+        said = f"forbids it{f' by the line “{line}”' if line else ''}"
+    yield Fact("robots", f"{name} {said}. It was asked for:", at=file.fetched_at)
 
 
 def _of_budget(run: Run, row: Url | None) -> Iterator[Fact]:

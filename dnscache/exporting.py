@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dnscache.models import DnsEntry
+from dnscache.records import DnsMinute
 
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "txt": "text/plain; charset=utf-8"}
 FIELDS = (
     "name", "region", "status", "addresses", "canonical", "ttl", "resolve_ms", "resolved_at", "expires_at", "retry_at", "fails", "weight",
     "upstream", "error",
 )  # fmt: skip
+COUNTED = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "failed", "cut")
 
 
 def lines(kind: str) -> Iterator[str]:
@@ -29,6 +31,12 @@ def lines(kind: str) -> Iterator[str]:
         yield "\n]\n"
     else:
         yield from (line for row in rows for line in _zone(row))
+
+
+def minutes_lines(minutes: Iterable[DnsMinute]) -> Iterator[str]:
+    """Yield the numbers behind the chart of the last hour, a line a minute."""
+    yield _csv(("minute", *COUNTED))
+    yield from (_csv((minute.minute.isoformat(), *(getattr(minute, name) for name in COUNTED))) for minute in minutes)
 
 
 def _zone(row: dict[str, object]) -> Iterator[str]:

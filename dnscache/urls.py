@@ -10,6 +10,7 @@ urlpatterns = [
     path("tree/", views.tree, name="tree"),
     path("hard/", views.hard, name="hard"),
     path("evictions/", views.evictions, name="evictions"),
+    path("minutes.csv", views.minutes, name="minutes"),
     path("flush/", views.flush, name="flush"),
     re_path(r"^(?P<deed>retry|pin|unpin)/$", views.act, name="act"),
     re_path(r"^export\.(?P<kind>csv|json|txt)$", views.export, name="export"),

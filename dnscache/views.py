@@ -18,7 +18,7 @@ from dnscache import selectors, services
 from dnscache.audit import log
 from dnscache.chart import bars_of
 from dnscache.errors import DnsCacheError
-from dnscache.exporting import TYPES, lines
+from dnscache.exporting import TYPES, lines, minutes_lines
 from dnscache.models import DnsDropped, DnsEntry
 
 ROWS = 100
@@ -109,6 +109,15 @@ def export(request: HttpRequest, kind: str) -> StreamingHttpResponse:
     answer = StreamingHttpResponse(lines(kind), content_type=TYPES[kind])
     answer["Content-Disposition"] = f'attachment; filename="dns-cache.{kind}"'
     return answer
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def minutes(request: HttpRequest) -> StreamingHttpResponse:
+    """The numbers behind the overview's chart."""
+    headers = {"Content-Disposition": 'attachment; filename="dns-last-hour.csv"'}
+    return StreamingHttpResponse(minutes_lines(selectors.overview().minutes), content_type=TYPES["csv"], headers=headers)
 
 
 @require_POST

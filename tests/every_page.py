@@ -35,13 +35,15 @@ NO_PAGES = {
     "api/",
 }
 ROUTES_OF_PAGES = sorted(
-    route for route, methods in ROUTES.items() if "GET" in methods and (not route or route.endswith("/")) and route not in NO_PAGES
+    route
+    for route, methods in ROUTES.items()
+    if "GET" in methods and (not route or route.endswith("/")) and route not in NO_PAGES and not route.startswith("admin/")
 )
 #: what else a page shows when it is asked for something
 ASKED = {
     "crawls/": ["?state=paused", "?q=nothing+like+it", "?sort=-failed"],
     "crawls/new/": ["?clone={crawl}"],
-    "crawls/url/": ["?u={url}", "?u={url}&crawl={crawl}", "?u=nonsense"],
+    "crawls/url/": ["?u={address}", "?u={address}&crawl={crawl}", "?u=nonsense"],
     "crawls/<int:pk>/left-out/": ["?why=f404", "?why=rule-scope"],
     "crawls/<int:pk>/pages/": ["?status=200", "?q=nothing+like+it"],
     "crawls/<int:pk>/compare/": ["?kind=changed"],
@@ -77,7 +79,13 @@ def furnish(site, *, by: User) -> dict[str, object]:
     resting = make_crawl("The paused one", f"{site.url}/a", by=by)
     start_run(resting, by=by)
     pause(resting, by=by)
-    return _others(crawl, resting, by) | {"crawl": crawl.pk, "url": _page(second), "old": _page(first), "new": _page(second)}
+    return _others(crawl, resting, by) | {
+        "crawl": crawl.pk,
+        "address": f"{site.url}/a",
+        "url": _page(second),
+        "old": _page(first),
+        "new": _page(second),
+    }
 
 
 def _page(run: Run) -> int:

@@ -147,7 +147,7 @@ def test_every_file_of_ours_that_a_document_names_exists(path):
 
 
 #: documents that say which test shows what -> the folder in which their tests are
-ELEMENTS = {"docs/crawler-elements.md": "tests/crawling", "docs/dns-elements.md": "tests/dnscache"}
+ELEMENTS = {"docs/crawler-elements.md": "tests/crawling", "docs/dns-elements.md": "tests/dnscache", "docs/dashboard.md": "tests/crawling"}
 
 
 def shown_by(document: str) -> set[tuple[Path, str]]:
@@ -165,6 +165,14 @@ def test_every_test_that_a_document_names_exists(document):
     assert not [
         f"{named(file)}::{test}" for file, test in sorted(told) if test and not re.search(rf"^def {test}\(", file.read_text(), re.M)
     ]
+
+
+def test_every_item_of_the_dashboard_is_shown_by_something():
+    tables = (PROJECT / "docs" / "dashboard.md").read_text().split("\n## ")[1:3]
+    for table, items in zip(tables, (24, 12), strict=True):
+        cells = [line.strip("| ").split(" | ") for line in table.splitlines() if re.match(r"\| \d+ \|", line)]
+        assert [row[0] for row in cells] == [str(number) for number in range(1, items + 1)]
+        assert all(len(row) == 4 and ("test_" in row[3] or ".png" in row[3]) for row in cells)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)

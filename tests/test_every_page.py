@@ -35,6 +35,8 @@ def values(make_site, boss):
 
 def faults_of_times(page):
     for time in page.select("main time"):
+        if time.find_parent("figure"):  # a chart's numbers: the table's caption says that they are in UTC
+            continue
         if not time.get("datetime") or not time.get("title", "").endswith("UTC"):
             yield f"a time without its moment: {time}"
     for time in page.select("main time, main select, main code, main pre"):
@@ -62,7 +64,7 @@ def faults_of_commands(page, user):
             yield f"no command: {line}"
         elif words[1:3] == ["api", "GET"] and "NUMBER" not in line:
             answer = ask("GET", words[3], user=user)
-            if answer.status_code not in (200, 404):
+            if answer.status_code not in ((422,) if "nonsense" in line else (200, 404)):
                 yield f"{answer.status_code} from {line}"
 
 

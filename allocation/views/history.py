@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -15,7 +16,7 @@ from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.asof import BankThen, bank_as_of
 from allocation.history.chart import SPANS, chart_of
 from allocation.history.listing import Filters, processes_of, ways_from
-from allocation.models import EventKind
+from allocation.models import EventKind, Pool
 from allocation.wording import Measure
 
 #: kinds that have a way of their own to the next of them
@@ -59,6 +60,23 @@ def history(request: HttpRequest, pool: int) -> HttpResponse:
         "spans": [(name, _address(then.event.version, filters, name)) for name in SPANS],
     }
     return render(request, "allocation/history.html", context)
+
+
+@require_GET
+@login_required
+@permission_required("allocation.view_pool", raise_exception=True)
+def numbers(request: HttpRequest, pool: int) -> HttpResponse:
+    """The numbers behind the charts of a `span`, as CSV."""
+    if not Pool.objects.filter(pk=pool).exists():
+        raise Http404(f"There is no pool {pool}.")
+    span = request.GET.get("span", "")
+    chart = chart_of(pool, span if span in SPANS else DEFAULT_SPAN)
+    answer = HttpResponse(content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="pool-{pool}-over-time.csv"'
+    rows = csv.writer(answer)
+    rows.writerow(["until", *(f"{name} in use, %" for name in chart.names), "waiting requests"])
+    rows.writerows([sample.at.isoformat(), *sample.in_use, sample.waiting] for sample in chart.samples)
+    return answer
 
 
 def _told(then: BankThen) -> Mapping[str, object]:

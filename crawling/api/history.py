@@ -42,7 +42,7 @@ def _why(answer: Answer) -> WhyOut:
         number=answer.number,
         admits=answer.admits,
         revision=answer.crawl.revision,
-        facts=[FactOut(about=fact.about, sentence=fact.sentence, url=fact.url or None) for fact in answer.facts],
+        facts=[FactOut(about=fact.about, sentence=fact.sentence, url=fact.url or None, at=fact.at) for fact in answer.facts],
     )
 
 

@@ -199,6 +199,7 @@ class FactOut(Schema):
     about: str = Field(description="rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget")
     sentence: str
     url: str | None = Field(description="the address that the sentence ends with")
+    at: datetime | None = Field(description="the moment that the sentence ends with, if it does")
 
 
 class WhyOut(Schema):

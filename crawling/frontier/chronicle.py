@@ -47,4 +47,6 @@ class Chronicle:
 def _told(outcome: Outcome) -> str:
     """What happened in a sentence, and then what the machine said of it, if it said something else."""
     sentence = explain(outcome.status)
-    return f"{sentence} ({outcome.error})" if outcome.error not in ("", sentence) else sentence
+    if outcome.error.startswith(sentence):
+        return outcome.error
+    return f"{sentence} ({outcome.error})" if outcome.error else sentence

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from crawling.host_filter import blocks
 from crawling.models import HostQueue, RobotsFile, Run
 from crawling.rules.statuses import explain
 
@@ -31,6 +32,24 @@ class HostRow:
     robots: str
 
 
+@dataclass(frozen=True)
+class HostNumbers:
+    """A run's hosts: leased to it now, with URLs that wait, and blocked for all crawls; a blocked one has nothing that waits."""
+
+    every: int
+    active: int
+    waiting: int
+    blocked: int
+
+
+def host_numbers(run: Run) -> HostNumbers:
+    is_ours = Q(host__shift__process__run=run, host__shift__ended_at=None)
+    is_blocked = Q(Exists(blocks().filter(text=OuterRef("host__name"))))
+    sums = {"active": is_ours, "waiting": Q(queued__gt=0) & ~is_ours & ~is_blocked, "blocked": is_blocked}
+    counts = run.queues.aggregate(every=Count("pk"), **{name: Count("pk", filter=which) for name, which in sums.items()})
+    return HostNumbers(**counts)
+
+
 def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[HostQueue]:
     """The run's host queues whose host's name holds `text`, by one of SORTS, falling with a `-` before it."""
     queues = run.queues.select_related("host__shift__process__run__crawl")
@@ -44,6 +63,24 @@ def first_hosts(run: Run, most: int) -> list[HostQueue]:
     """Those with most to do. Their ids first: what is sorted is then narrow, however many hosts there are."""
     ids = run.queues.order_by(MOST_TO_DO, "-done", "pk").values_list("pk", flat=True)[:most]
     return list(hosts_of(run).filter(pk__in=list(ids)))
+
+
+def hosts_page(run: Run, *, text: str, sort: str, after: int | None, most: int) -> tuple[list[HostQueue], int | None]:
+    """So many of these, from wherever the queue of the id `after` stands by now, and the id to go on after."""
+    queues = hosts_of(run, text=text, sort=sort)
+    last = queues.filter(pk=after).first() if after is not None else None
+    if last is not None:
+        queues = queues.filter(_beyond(last, sort))
+    rows = list(queues[: most + 1])
+    return rows[:most], rows[most - 1].pk if len(rows) > most else None
+
+
+def _beyond(last: HostQueue, sort: str) -> Q:
+    """What follows in the order of `hosts_of`: by the key, then those with most done, then the first met."""
+    key = SORTS[sort.removeprefix("-")]
+    value = last.host.name if key == "host__name" else getattr(last, key)
+    next_value = Q(**{f"{key}__{'lt' if sort.startswith('-') else 'gt'}": value})
+    return next_value | Q(**{key: value}) & (Q(done__lt=last.done) | Q(done=last.done, pk__gt=last.pk))
 
 
 def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:

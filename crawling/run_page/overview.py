@@ -18,7 +18,8 @@ from crawling.rules.remaining import remaining
 from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.run_page.bank import Dealings, dealings_of
-from crawling.run_page.hosts import SOME, HostRow, first_hosts, host_rows
+from crawling.run_page.copies import Copies, copies_of
+from crawling.run_page.hosts import SOME, HostNumbers, HostRow, first_hosts, host_numbers, host_rows
 from crawling.run_page.log import LogFilter, LogWindow, log_before
 from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
@@ -48,6 +49,8 @@ class CrawlPage:
     statuses: Sequence[StatusRow] = ()
     causes: Sequence[Cause] = ()
     hosts: Sequence[HostRow] = ()
+    host_numbers: HostNumbers | None = None
+    copies: Copies | None = None
     pages: Sequence[Page] = ()
     log: LogWindow = field(default_factory=lambda: LogWindow((), None))
     dealings: Sequence[Dealings] = ()
@@ -183,6 +186,8 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
         rates=rates_of(run),
         statuses=statuses,
         causes=causes_of(run, statuses),
+        host_numbers=host_numbers(run),
+        copies=copies_of(run),
         hosts=host_rows(run, first_hosts(run, SOME)),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_before(run, lines, before=before, most=LINES),

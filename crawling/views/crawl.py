@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -15,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Level, Run
 from crawling.page_filter import STATUS, PageFilter
-from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_of
+from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
 from crawling.run_page.log import LogFilter
 from crawling.run_page.overview import empty_page, run_page
 from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
@@ -80,15 +79,16 @@ def pages(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def hosts(request: HttpRequest, pk: int) -> HttpResponse:
-    """List the hosts of a run that hold `?q=` in their names, by `?sort=`; those with most to do first."""
+    """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id `?after=`; those with most to do first."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run = asked_run(request, job)
     if run is None:
         raise Http404(f"{job.name} has never been started, so it has no hosts yet.")
     text, sort = _text(request, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
-    page = Paginator(hosts_of(run, text=text, sort=sort), HOSTS).get_page(request.GET.get("page"))
-    here = {"crawl": job, "run": run, "page": page, "hosts": host_rows(run, list(page.object_list)), "text": text, "sort": sort}
+    after = asked_number(request, "after")
+    queues, following = hosts_page(run, text=text, sort=sort, after=after, most=HOSTS)
+    here = {"crawl": job, "run": run, "hosts": host_rows(run, queues), "text": text, "sort": sort, "after": after, "following": following}
     here["columns"] = [column(key, label, is_number, now=sort, falls_first=is_number) for key, label, is_number in HOST_COLUMNS]
     return render(request, "crawling/hosts.html", here)
 

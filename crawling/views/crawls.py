@@ -45,6 +45,14 @@ class Row(NamedTuple):
     rate: float | None
     is_now: bool
 
+    @property
+    def parameters(self) -> str:
+        """What tells this crawl from others like it, in few words."""
+        crawl = self.crawl
+        depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
+        workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []
+        return ", ".join([crawl.visit_order.replace("_", " "), f"{crawl.delay_seconds:g} s delay", *depth, *workers])
+
 
 @require_safe
 @login_required

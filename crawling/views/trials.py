@@ -10,19 +10,25 @@ from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from crawling.downloads import Download
 from crawling.errors import CrawlError
 from crawling.experiment.figure import Figure, draw
 from crawling.experiment.paper import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.experiment.report import Column, TrialView, trial_view, trial_views
 from crawling.experiment.starting import start_trial
 from crawling.models import Trial, TrialOutcome
+from crawling.sending import send
+from crawling.spreadsheets import csv_lines
 from crawling.trial_form import TrialForm
 
 A_PAGE = 20
+#: what is told of a try in a file
+TRIED = ("policy", "number", "attempt", "started_at", "ended_at", "waited_seconds", "outcome", "deadlocked", "pages", "detail")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -58,6 +64,16 @@ def _start(request: HttpRequest) -> HttpResponse:
     except CrawlError as error:
         messages.error(request, str(error))
         return redirect("trials:trials")
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def numbers(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Every try of a trial, which is what figure 3 is drawn from."""
+    tries = get_object_or_404(Trial, pk=pk).tries.values(*TRIED)
+    lines = csv_lines(TRIED, ([one[name] for name in TRIED] for one in tries))
+    return send(Download(f"trial-{pk}.csv", "text/csv; charset=utf-8", lines))
 
 
 def _list(request: HttpRequest, form: TrialForm, status: int = 200) -> HttpResponse:

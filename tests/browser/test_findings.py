@@ -195,12 +195,12 @@ def test_hosts_stand_with_those_with_most_to_do_first_and_are_turned_over(many_h
 
     expect(shown(page)).to_have_count(200)
     expect(shown(page).first).to_contain_text(f"host-{MANY_HOSTS - 2}.example")
-    page.get_by_role("link", name="on", exact=True).click()
+    page.get_by_role("link", name="next", exact=True).click()
     expect(shown(page)).to_have_count(MANY_HOSTS - 200)
-    assert "page=2" in page.url
+    assert "after=" in page.url
     page.reload()
     expect(shown(page)).to_have_count(MANY_HOSTS - 200)
-    page.get_by_role("link", name="back", exact=True).click()
+    page.get_by_role("link", name="first page", exact=True).click()
     expect(shown(page)).to_have_count(200)
 
 

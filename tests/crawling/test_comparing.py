@@ -25,7 +25,7 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     rows = {row.th.a.get_text().removeprefix(site.url): row.td.get_text() for row in page.select(".board section:first-child tbody tr")}
     assert rows == {"/": "changed", "/changes": "changed", "/flips": "flipped", "/gone": "gone", "/new": "added"}
     assert [cell.get_text() for cell in page.select("section:last-child tbody td")] == ["1", "1", "2", "1", "1"]
-    changed = soup(viewer.get(page.find("a", attrs={"aria-label": f"Differences in the text of {site.url}/changes"})["href"]))
+    changed = soup(viewer.get(page.find("a", attrs={"aria-label": f"diff of the text of {site.url}/changes"})["href"]))
     assert [line.get_text() for line in changed.select(".diff del, .diff ins")] == ["two", "three"]
 
     address = f"/api/crawls/{first.crawl_id}/reports/changes"

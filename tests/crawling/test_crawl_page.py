@@ -6,14 +6,16 @@ import re
 from datetime import timedelta
 
 import pytest
+from bs4 import BeautifulSoup
 from django.urls import reverse
 from django.utils import timezone
 
 from crawling.logbook import write
-from crawling.models import Level, LogLine, Page, Run, RunCount, Shift
+from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount, Shift
 from crawling.models.jobs import RunState
 from crawling.run_page import log
 from crawling.run_page.rates import rates_of
+from crawling.services.blocking import block_host
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
 from crawlsite.roles import make_roles
@@ -39,6 +41,21 @@ def finished(make_site, crawl_to_the_end):
     site = make_site({"/": '<title>Home</title><a href="/a">a</a><a href="/gone">x</a><a href="/no/1">x</a>', "/a": "x"})
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /no/"
     return crawl_to_the_end(f"{site.url}/", name="<Library>")
+
+
+@pytest.fixture
+def frontier_of_hosts(order):
+    """A run of five hosts, some of which have as much queued or done as others."""
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    run.queues.all().delete()
+    for letter, queued, done in zip("abcde", (3, 1, 1, 1, 0), (0, 5, 5, 2, 9), strict=True):
+        host = Host.objects.create(name=f"{letter}.test")
+        HostQueue.objects.create(run=run, host=host, process_number=0, queued=queued, done=done)
+    return run
+
+
+def soup_of(text):
+    return BeautifulSoup(text, "html.parser")
 
 
 def seen(page, *words):
@@ -230,6 +247,25 @@ def test_all_hosts_are_listed_with_what_is_queued_and_done(visit, finished):
     seen(page, "127.0.0.1:", "nothing queued", "fetched", '<td class="number">4</td>')
 
 
+@pytest.mark.parametrize("sort", ["", "host", "-host", "queued", "-done"])
+def test_page_after_page_shows_every_host_once_whatever_they_are_sorted_by(visit, frontier_of_hosts, monkeypatch, sort):
+    monkeypatch.setattr("crawling.views.crawl.HOSTS", 2)
+    run, found, query = frontier_of_hosts, [], {"sort": sort}
+    while True:
+        page = soup_of(visit(run.crawl, "hosts", **query)[1])
+        found += [cell.get_text(strip=True) for cell in page.select("tbody th")]
+        link = page.find("a", rel="next")
+        if link is None:
+            break
+        query = {"sort": sort, "after": link["href"].rpartition("after=")[2]}
+        Host.objects.create(name=f"z{len(found)}.test")  # one more that the run has not met
+
+    names = {f"{letter}.test" for letter in "abcde"}
+    assert (set(found), len(found)) == (names, 5)
+    if sort in ("host", "-host"):
+        assert found == sorted(found, reverse=sort == "-host")
+
+
 def test_a_host_that_another_crawl_fetches_from_names_it(visit, order):
     from crawling.frontier.claiming import lease_hosts
 
@@ -254,13 +290,29 @@ def test_the_speed_covers_every_minute_and_never_shows_less_than_nothing(finishe
     assert rates.most == 12
 
 
+def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(visit, make_site, crawl_to_the_end):
+    site = make_site({"/": '<a href="/a">a</a><a href="/b">b</a>', "/a": "the same", "/b": "the same"})
+    run = crawl_to_the_end(f"{site.url}/")
+    host = run.queues.get().host
+
+    _, page = visit(run.crawl)
+    seen(page, "1 host: 0 active, 0 waiting, 0 blocked", "8\xa0bytes of it had before")
+
+    run.queues.update(queued=3)
+    seen(visit(run.crawl)[1], "1 host: 0 active, 1 waiting, 0 blocked")
+    block_host(host, "asked for")
+    seen(visit(run.crawl)[1], "1 host: 0 active, 0 waiting, 1 blocked")
+    Host.objects.update(shift=Shift.objects.create(process=run.processes.get(), epoch=99, worker="w"), lease_until=timezone.now())
+    seen(visit(run.crawl)[1], "1 host: 1 active, 0 waiting")
+
+
 def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, django_assert_max_num_queries):
     Shift.objects.bulk_create(Shift(process=finished.processes.get(), epoch=90 + n, worker="w", ended_at=timezone.now()) for n in range(30))
     for number in range(100):
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(42):
+    with django_assert_max_num_queries(43):
         visit(finished.crawl)
 
 

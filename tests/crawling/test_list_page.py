@@ -78,6 +78,16 @@ def test_one_or_two_characters_are_looked_for_where_words_begin(operator, order)
     }
 
 
+def test_a_row_shows_the_crawls_parameters(operator, order):
+    create_crawl(
+        order("http://127.0.0.1:8900/", name="Atlas", scope="path", order="depth_first", max_depth=3, processes=2, delay_seconds=0.5)
+    )
+
+    row = soup(operator.get(reverse(LIST))).select_one("tbody tr").get_text(" ", strip=True)
+
+    assert "path scope, depth first, 0.5 s delay, 3 deep, 2 workers" in row
+
+
 def test_a_search_within_a_state_keeps_both_and_the_sorting(operator, three):
     page = soup(operator.get(reverse(LIST), {"state": "draft", "q": "a", "sort": "name"}))
 

@@ -69,6 +69,15 @@ def test_a_host_that_cannot_be_reached_is_told_of_once_a_shift(frontier):
     assert lines() == ["a.test: The server did not accept a connection.", "b.test: The server did not accept a connection."]
 
 
+def test_what_the_machine_says_of_a_failure_does_not_repeat_its_sentence(frontier):
+    frontier.sow("a.test/1")
+    (url,) = frontier.claim()
+
+    frontier.record(outcome(url, "f", status=-1, error="The host's name does not exist. (a.test: nxdomain)"))
+
+    assert lines(Level.WARNING) == ["a.test: The host's name does not exist. (a.test: nxdomain)"]
+
+
 def test_a_try_that_will_be_repeated_tells_of_its_host_at_once(frontier):
     frontier.sow("a.test/1")
     (url,) = frontier.claim()

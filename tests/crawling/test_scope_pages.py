@@ -97,7 +97,7 @@ def test_an_address_is_inspected_in_any_spelling(client, make_site, crawl_to_the
     typed = f"{site.url.upper()}/b/../a#part"
 
     page = soup(client.get("/crawls/url/", {"u": typed}))
-    facts = {dt.get_text(): dt.find_next("dd").get_text(" ", strip=True) for dt in page.select("main > dl dt")}
+    facts = {dt.get_text(): dt.find_next("dd").get_text(" ", strip=True) for dt in page.select(".inspected > dl dt")}
     assert facts == {"Normalised": f"{site.url}/a", "DNS": "Nobody is asked: the host is an address, or a name that belongs to nobody."}
     fetches = [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in page.select("tbody tr")]
     assert [row[0].rpartition(", ")[2] for row in fetches] == ["run 2", "run 1"]

@@ -164,12 +164,15 @@ def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_type
     assert browser("viewer").post(address, {"keep_days": "30"}).status_code == 403
 
 
-def test_the_confirming_page_says_what_is_lost_and_the_button_deletes(two):
+def test_the_confirming_page_says_what_is_lost_and_deletes_once_the_crawls_name_is_typed(two):
     first, second, _ = two
     operator, address = browser("operator"), reverse("crawling:run-delete", args=[first.crawl_id, 2])
 
     page = soup(operator.get(address)).find("main").text
-    answer = operator.post(address, follow=True)
+    refused = soup(operator.post(address, {"name": "another"}))
+    assert "This is not its name" in refused.find(role="alert").text
+    assert Run.objects.filter(pk=second.pk).exists()
+    answer = operator.post(address, {"name": "a crawl"}, follow=True)
 
     assert "2 URLs and what became of them" in " ".join(page.split())
     assert "1 archive file (" in page

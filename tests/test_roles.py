@@ -163,6 +163,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "api/crawls/<crawl_id>/errors": {"GET": VIEWER},
     "api/crawls/<crawl_id>/stats": {"GET": VIEWER},
     "api/crawls/<crawl_id>/scope-test": {"POST": VIEWER},
+    "api/crawls/<crawl_id>/preview": {"POST": VIEWER},
     "api/crawls/<crawl_id>/revisions": {"GET": VIEWER},
     "api/crawls/<crawl_id>/revisions/<number>/revert": {"POST": OPERATOR},
     "api/crawls/<crawl_id>/stall": {"GET": VIEWER},

@@ -10,14 +10,16 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.api.crawls import detail
-from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit
+from crawling.api.parameters import LARGEST, Changes, CrawlId, Cursor, Limit
 from crawling.api.permissions import Asking, may_change, may_view, needs
 from crawling.api.schemas import BlackOut, BlackPage, CrawlDetail, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList
 from crawling.cursors import crawl_of
+from crawling.errors import BadOrder
 from crawling.models import BlackListEntry, OrderRevision, RobotsException
 from crawling.rules.blacklist import BlackKind
 from crawling.services.blacklist import add_entry, remove_entry
 from crawling.services.editing import revert_edit
+from crawling.services.previewing import preview_changes
 from crawling.services.robots import LONGEST_HOURS, end_exception, except_host
 from crawling.services.scoping import MOST_TESTED, try_scope
 
@@ -32,6 +34,30 @@ class ToTest(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"urls": ["https://example.org/manual/"], "depth": 1}]})
     urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
     depth: Annotated[int, Field(ge=0, le=10_000)] = Field(1, description="links from a seed")
+
+
+class HostLossOut(Schema):
+    host: str
+    removed: int = Field(description="of those looked at")
+    looked_at: int
+    waiting: int
+
+
+class ExampleOut(Schema):
+    url: str
+    why: str
+
+
+class PreviewOut(Schema):
+    sentence: str
+    queued: int
+    looked_at: int = Field(description="so many of them were judged; fewer than are queued: the numbers are estimates")
+    is_estimate: bool
+    removed: int
+    at_least: int = Field(description="with `at_most` bounds that hold for 95 of 100 samples")
+    at_most: int
+    hosts: list[HostLossOut] = Field(description="those that lose most")
+    examples: list[ExampleOut]
 
 
 class NewEntry(Schema):
@@ -57,6 +83,27 @@ class NewException(Schema):
 def scope_test(request: Asking, crawl_id: CrawlId, asked: Annotated[ToTest, Body()]) -> dict[str, Any]:
     crawl = crawl_of(crawl_id)
     return {"revision": crawl.revision, "items": [asdict(tested) for tested in try_scope(crawl, asked.urls, depth=asked.depth)]}
+
+
+@scoping.post("/{crawl_id}/preview", response=PreviewOut, summary="What an edit of the rules would remove from what is queued")
+@may_view
+def preview(request: Asking, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
+    """Nothing is saved. Where more is queued than can be judged at once, the numbers are estimates from a sample."""
+    found, mistakes = preview_changes(crawl_of(crawl_id), changes)
+    if found is None:
+        raise BadOrder(mistakes)
+    least, most = found.share.bounds
+    return {
+        "sentence": found.sentence,
+        "queued": found.share.total,
+        "looked_at": found.share.looked_at,
+        "is_estimate": found.share.is_estimate,
+        "removed": found.share.about,
+        "at_least": least,
+        "at_most": most,
+        "hosts": [asdict(row) for row in found.hosts],
+        "examples": [{"url": url, "why": why} for url, why in found.examples],
+    }
 
 
 @scoping.get("/{crawl_id}/revisions", response=RevisionPage, summary="Who has edited the order, the latest edit first")

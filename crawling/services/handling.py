@@ -52,6 +52,12 @@ def handle_all(run: Run, deed: Deed, wanted: Wanted, *, by: User | None = None) 
     return handle_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
 
 
+def how_many(run: Run, wanted: Wanted) -> tuple[int, bool]:
+    """How many `handle_all` would change at once at most, and whether there are more. Raises SearchTookTooLong."""
+    found = len(found_ids(run, replace(wanted, after=None), most=MOST + 1))
+    return min(found, MOST), found > MOST
+
+
 def _check(run: Run) -> None:
     if run.state in ENDED_STATES:
         raise WrongState(f"{run.crawl.name} has {run.state}: nothing waits in it any more. Start it anew, or retry what failed.")

@@ -47,12 +47,17 @@ def try_scope(crawl: CrawlJob, urls: Iterable[str], *, depth: int = 1) -> list[T
 
 def try_changes(crawl: CrawlJob, fields: Mapping[str, Any], urls: Iterable[str]) -> tuple[list[Tested], dict[str, str]]:
     """What the rules of a crawl would say if these fields were saved; or, by field, what is wrong with them."""
+    filters, mistakes = changed_filters(crawl, fields)
+    return ([], mistakes) if filters is None else (judge_all(filters, urls, seeds=crawl.seeds), {})
+
+
+def changed_filters(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[Filters | None, dict[str, str]]:
+    """The rules that would hold for a crawl and its run if these fields were saved; or None, and what is wrong with them by field."""
     order, mistakes = read_changed(crawl, fields)
     if order is None:
-        return [], mistakes
-    run = crawl.runs.first()
-    filters = filters_of_order(order)
-    return judge_all(filters.with_seeds(seeds_of(run.pk)) if run else filters, urls, seeds=crawl.seeds), {}
+        return None, mistakes
+    run, filters = crawl.runs.first(), filters_of_order(order)
+    return filters.with_seeds(seeds_of(run.pk)) if run else filters, {}
 
 
 def read_changed(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[CrawlOrder | None, dict[str, str]]:

@@ -43,8 +43,10 @@ def bulk(request: HttpRequest) -> HttpResponse:
     except (CrawlError, BadTags) as error:
         messages.error(request, str(error))
         return back(request)
-    able = [crawl for crawl, view in zip(crawls, crawl_views(crawls), strict=True) if action not in STEER or action in possible(view.state)]
-    here = {"action": action, "able": able, "unable": len(crawls) - len(able), "is_steering": action in STEER}
+    views = zip(crawls, crawl_views(crawls), strict=True)
+    able = [(crawl, view.counts.queued) for crawl, view in views if action not in STEER or action in possible(view.state)]
+    here = {"action": action, "able": [crawl for crawl, _ in able], "unable": len(crawls) - len(able), "is_steering": action in STEER}
+    here["queued"] = sum(queued for _, queued in able)
     return render(request, "crawling/bulk.html", {**here, "next": request.POST.get("next", "")})
 
 

@@ -1,4 +1,4 @@
-"""Pages that delete: they say what is lost before anything is, and a crawl wants its name typed."""
+"""Pages that delete: they say what is lost before anything is, and want the crawl's name typed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from crawling.services.deleting import delete_crawl
 from crawling.services.removing import remove_run, why_not
 from crawling.services.steering import possible
 
+NOT_ITS_NAME = "This is not its name; type it as it stands above, capital letters included."
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
@@ -28,7 +30,7 @@ def delete(request: HttpRequest, crawl: int) -> HttpResponse:
     typed, error = request.POST.get("name", ""), ""
     if request.method == "POST":
         if typed.strip() != job.name:
-            error = "This is not its name; type it as it stands above, capital letters included."
+            error = NOT_ITS_NAME
         else:
             try:
                 delete_crawl(job, by=request.user)
@@ -50,13 +52,17 @@ def delete_run(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     """Say what goes with one run, or why it has to stay; then delete it."""
     assert isinstance(request.user, User)
     run = get_object_or_404(Run.objects.select_related("crawl"), crawl=pk, number=number)
+    typed, error = request.POST.get("name", ""), ""
     if request.method == "POST":
-        try:
-            remove_run(run, by=request.user)
-        except WrongState as trouble:
-            messages.error(request, str(trouble))
+        if typed.strip() != run.crawl.name:
+            error = NOT_ITS_NAME
         else:
-            messages.success(request, f"Run {number} of {run.crawl.name} is deleted.")
-        return redirect("crawling:runs", pk)
-    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run)}
+            try:
+                remove_run(run, by=request.user)
+            except WrongState as trouble:
+                messages.error(request, str(trouble))
+            else:
+                messages.success(request, f"Run {number} of {run.crawl.name} is deleted.")
+            return redirect("crawling:runs", pk)
+    facts = {"crawl": run.crawl, "run": run, "loss": loss_of([run.pk]), "why_not": why_not(run), "typed": typed, "error": error}
     return render(request, "crawling/delete_run.html", facts)

@@ -16,7 +16,7 @@ from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.run_page.frontier import PLACES, TAKEN_OUT, WAITING, Wanted, as_text, frontier_of, waiting_count
 from crawling.run_page.pages import SearchTookTooLong
-from crawling.services.handling import DONE, handle_all, handle_urls
+from crawling.services.handling import DONE, handle_all, handle_urls, how_many
 from crawling.views.crawl import asked_run
 
 SHOWN = 100
@@ -73,10 +73,12 @@ def _handle(request: HttpRequest, run: Run) -> HttpResponse:
         messages.error(request, "Choose what to do with them by one of the buttons.")
         return redirect(address)
     is_all = request.POST.get("which") == "all"
-    if is_all and "confirmed" not in request.POST:
-        here = {"crawl": run.crawl, "run": run, "wanted": wanted, "deed": deed, "words": DEEDS[wanted.place][deed]}
-        return render(request, "crawling/frontier_all.html", {**here, "query": request.POST.get("query", ""), "back": address})
     try:
+        if is_all and "confirmed" not in request.POST:
+            count, is_more = how_many(run, wanted)
+            here = {"crawl": run.crawl, "run": run, "wanted": wanted, "deed": deed, "words": DEEDS[wanted.place][deed]}
+            here |= {"count": count, "is_more": is_more, "query": request.POST.get("query", ""), "back": address}
+            return render(request, "crawling/frontier_all.html", here)
         if is_all:
             count, is_more = handle_all(run, deed, wanted, by=request.user)
         else:

@@ -20,6 +20,7 @@ from crawling.models import CrawlJob
 from crawling.rules.estimates import estimate
 from crawling.rules.filters import Rule
 from crawling.services.editing import edit_crawl, revert_edit
+from crawling.services.previewing import preview_changes
 from crawling.services.robots import end_exception, except_host
 from crawling.services.scoping import MOST_TESTED, Tested, read_changed, try_changes, try_order
 from crawling.views.new import checked, form_of
@@ -31,7 +32,7 @@ REVISIONS = 20
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def scope(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a crawl's rules; with POST test addresses by the rules as the form has them, or save them."""
+    """Show a crawl's rules; with POST test addresses by the rules as the form has them, tell what they would remove, or save them."""
     crawl = get_object_or_404(CrawlJob.objects.select_related("created_by"), pk=pk)
     if request.method != "POST":
         return _page(request, crawl, EditForm(initial=edit_answers(crawl)))
@@ -39,6 +40,8 @@ def scope(request: HttpRequest, pk: int) -> HttpResponse:
     form.is_valid()
     if "test" in request.POST:
         return _test(request, crawl, form)
+    if "preview" in request.POST:
+        return _preview(request, crawl, form)
     return _save(request, crawl, form)
 
 
@@ -98,6 +101,18 @@ def _test(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse
         return render(request, "crawling/_tested.html", {"tested": tested, "mistakes": mistakes})
     form.blame(mistakes)
     return _page(request, crawl, form, tested=tested, mistakes=mistakes)
+
+
+def _preview(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
+    here: dict[str, Any] = {"is_previewed": True}
+    try:
+        here["preview"], here["mistakes"] = preview_changes(crawl, form.as_changes())
+    except CrawlError as error:
+        here["trouble"] = str(error)
+    if getattr(request, "htmx", False):
+        return render(request, "crawling/_preview.html", here)
+    form.blame(here.get("mistakes", {}))
+    return _page(request, crawl, form, **here)
 
 
 def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -> HttpResponse:

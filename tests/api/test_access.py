@@ -23,6 +23,7 @@ SPECIAL = {
     ("post", "/api/crawls"): "crawling.add_crawljob",
     ("post", "/api/crawls/{crawl_id}/clone"): "crawling.add_crawljob",
     ("post", "/api/crawls/{crawl_id}/scope-test"): "crawling.view_crawljob",
+    ("post", "/api/crawls/{crawl_id}/preview"): "crawling.view_crawljob",
     ("post", "/api/crawls/{crawl_id}/robots-exceptions"): "crawling.add_robotsexception",
     ("delete", "/api/crawls/{crawl_id}/robots-exceptions/{number}"): "crawling.add_robotsexception",
     ("get", "/api/blacklist"): "crawling.view_crawljob",
@@ -137,7 +138,7 @@ def test_the_examples_of_bodies_are_taken(programs, order, identified):
         if "requestBody" in operation
     }
 
-    assert len(bodies) == 33
+    assert len(bodies) == 34
     assert programs["operator"]("POST", "crawls", bodies["post /api/crawls"])[0] == 201
     assert programs["operator"]("POST", "trials", bodies["post /api/trials"])[0] == 201
     status, answer = programs["viewer"]("POST", "banker/check", bodies["post /api/banker/check"])

@@ -145,7 +145,9 @@ def test_an_operator_does_it_on_the_page_and_all_that_is_found_is_asked_about_fi
 
     form = {"place": "waiting", "deed": "take_out", "which": "all", "host": "a.test"}
     asked = soup(operator.post(address, form))
+    assert "3 addresses waiting in" in asked.main.get_text(" ", strip=True)
     assert "on a.test" in asked.main.get_text(" ", strip=True)
+    assert asked.select_one("[name=deed]").get_text() == "Take out: 3"
     assert frontier.states() == {UrlState.QUEUED: 5}
     operator.post(address, form | {"confirmed": "yes"})
     assert frontier.states() == {UrlState.QUEUED: 2, UrlState.EXCLUDED: 3}

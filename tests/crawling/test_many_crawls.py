@@ -103,6 +103,7 @@ def test_stopping_many_is_asked_first_and_leaves_those_that_cannot_be(operator, 
     asked = soup(operator.post(BULK, {"action": "stop", "crawl": [crawl.pk for crawl in crawls], "next": LIST}))
 
     assert "1 of those chosen cannot be" in asked.get_text(" ")
+    assert "2 queued URLs are not fetched any more" in asked.main.get_text(" ", strip=True)
     assert Run.objects.filter(state="stopped").count() == 0
     fields = [(field["name"], field["value"]) for field in asked.select("main form input")]
     answer = operator.post(BULK, {name: [value for n, value in fields if n == name] for name, _ in fields}, follow=True)

@@ -211,12 +211,15 @@ def test_many_runs_are_shown_a_hundred_at_a_time(order):
     assert [len(page.select("tbody tr")) for page in (first, rest)] == [100, 1]
 
 
-def test_the_confirming_page_says_what_is_lost_and_the_button_deletes(two):
+def test_the_confirming_page_says_what_is_lost_and_deletes_once_the_crawls_name_is_typed(two):
     first, second, _ = two
     operator, address = browser("operator"), reverse("crawling:run-delete", args=[first.crawl_id, 2])
 
     page = soup(operator.get(address)).find("main").text
-    answer = operator.post(address, follow=True)
+    refused = soup(operator.post(address, {"name": "another"}))
+    assert "This is not its name" in refused.find(role="alert").text
+    assert Run.objects.filter(pk=second.pk).exists()
+    answer = operator.post(address, {"name": "a crawl"}, follow=True)
 
     assert "2 URLs and what became of them" in " ".join(page.split())
     assert "1 archive file (" in page

@@ -1,0 +1,38 @@
+"""What a sample says of the whole, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, sqrt
+
+#: standard deviations to either side that hold 95 of 100 samples
+SURE = 1.96
+
+
+@dataclass(frozen=True)
+class Share:
+    """`hits` of `looked_at`, which were drawn from `total` without regard to what is asked of them, or are all of them."""
+
+    hits: int
+    looked_at: int
+    total: int
+
+    @property
+    def is_estimate(self) -> bool:
+        return self.looked_at < self.total
+
+    @property
+    def about(self) -> int:
+        """Of the whole."""
+        return round(self.hits * self.total / self.looked_at) if self.looked_at else 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Between which the number lies, but for one sample in twenty (E. B. Wilson, 1927); no hit at all gives a bound, too."""
+        if not self.is_estimate or not self.looked_at:
+            return self.about, self.about
+        n, p, z = self.looked_at, self.hits / self.looked_at, SURE**2
+        middle, half = p + z / (2 * n), SURE * sqrt(p * (1 - p) / n + z / (4 * n * n))
+        least, most = ((middle + side * half) / (1 + z / n) for side in (-1, 1))
+        # What was seen is sure, and so is what was seen not to be one.
+        return max(self.hits, floor(least * self.total)), min(self.total - (n - self.hits), ceil(most * self.total))

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0038_deleted_crawls"),
+        ("crawling", "0039_totals_of_runs"),
     ]
 
     operations = [

@@ -274,7 +274,7 @@ def test_a_database_that_is_too_busy_is_no_fault_of_the_program(programs, monkey
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 1; SELECT pg_sleep(1)")
 
-    monkeypatch.setattr("crawling.api.crawls.list_crawls", wait_too_long)
+    monkeypatch.setattr("crawling.api.crawls.page_of", wait_too_long)
 
     assert programs["viewer"]("GET", "crawls") == (503, {"detail": "The database was too busy, or is not there; ask again in a moment."})
 

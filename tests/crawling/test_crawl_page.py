@@ -312,7 +312,7 @@ def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, 
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(43):
+    with django_assert_max_num_queries(45):
         visit(finished.crawl)
 
 

@@ -116,7 +116,7 @@ def test_units_that_are_missing_are_told_with_what_to_do(log_in, lose_a_unit):
 
 def test_a_page_asks_for_alarms_by_two_queries_and_what_is_no_page_by_none(log_in, pool, django_assert_num_queries):
     client, page = log_in("viewer"), pool.get_absolute_url()
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         client.get(page)
 
     with django_assert_num_queries(12):

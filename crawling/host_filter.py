@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Concat
+from django.db.models import CharField, Count, Func, Q, QuerySet, Value
 
 from crawling.models import BlackListEntry, Host, RobotsFile
 from crawling.rules.blacklist import BlackKind
@@ -53,22 +52,19 @@ def host_counts(wanted: WantedHosts) -> dict[str, int]:
 
 
 def condition(state: str) -> Q:
-    """What makes a host be in one of STATES."""
+    """What makes a host be in one of STATES. By lists of names, which PostgreSQL reads once, rather than by a question for each host."""
     if state == FETCHED_FROM:
         return Q(shift__isnull=False, shift__ended_at=None)
     if state == TROUBLED:
-        return Q(_no_address()) | Q(_no_robots("http")) | Q(_no_robots("https"))
-    return Q(Exists(blocks().filter(text=OuterRef("name"))))
+        return Q(dns_name__in=DnsEntry.objects.exclude(status=DnsEntry.Status.OK).values("name")) | Q(name__in=_without_robots())
+    return Q(name__in=blocks().values("text"))
 
 
 def blocks() -> QuerySet[BlackListEntry]:
     return BlackListEntry.objects.filter(kind=BlackKind.HOST, removed_at=None)
 
 
-def _no_address() -> Exists:
-    return Exists(DnsEntry.objects.filter(name=OuterRef("dns_name")).exclude(status=DnsEntry.Status.OK))
-
-
-def _no_robots(scheme: str) -> Exists:
-    """robots.txt could not be had, so nothing may be fetched."""
-    return Exists(RobotsFile.objects.filter(Q(status__lt=0) | Q(status__gte=500), origin=Concat(Value(f"{scheme}://"), OuterRef("name"))))
+def _without_robots() -> QuerySet[Any]:
+    """The hosts whose robots.txt could not be had, so that nothing may be fetched from there."""
+    name = Func("origin", Value("://"), Value(2), function="split_part", output_field=CharField())
+    return RobotsFile.objects.filter(Q(status__lt=0) | Q(status__gte=500)).values_list(name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from crawling.host_filter import blocks
@@ -44,7 +44,7 @@ class HostNumbers:
 
 def host_numbers(run: Run) -> HostNumbers:
     is_ours = Q(host__shift__process__run=run, host__shift__ended_at=None)
-    is_blocked = Q(Exists(blocks().filter(text=OuterRef("host__name"))))
+    is_blocked = Q(host__name__in=blocks().values("text"))
     sums = {"active": is_ours, "waiting": Q(queued__gt=0) & ~is_ours & ~is_blocked, "blocked": is_blocked}
     counts = run.queues.aggregate(every=Count("pk"), **{name: Count("pk", filter=which) for name, which in sums.items()})
     return HostNumbers(**counts)

@@ -13,7 +13,7 @@ from django.core.cache import cache
 from django.db import OperationalError, connection, transaction
 
 from crawling.errors import CrawlError
-from crawling.models import Run
+from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
 
 #: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the server busy
@@ -23,7 +23,8 @@ REMEMBERED_SECONDS = 3600
 KINDS = ("added", "gone", "changed", "flipped")
 
 #: Same content: the digest where both have one; else the fingerprint. A redirect has its target for content. Only what that needs is read
-#: of every page: with all columns, two runs of 100,000 pages take four times as long.
+#: of every page: with all columns, two runs of 100,000 pages take four times as long. That a URL is of its page's run is said, too, or else
+#: the database reads those of all runs.
 SIDE = """
     SELECT u.fingerprint AS key, u.url, u.queue_id, p.url_id, p.status, p.digest, p.fingerprint, nullif(p.final_url, u.url) AS target
     FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
@@ -35,7 +36,8 @@ PAIRS = f"""
             WHEN coalesce(old.digest <> new.digest, old.fingerprint <> new.fingerprint) THEN 'changed'
             WHEN old.target IS DISTINCT FROM new.target THEN 'changed'
             ELSE 'same' END AS kind
-    FROM ({SIDE} WHERE p.run_id = %(old)s) old FULL JOIN ({SIDE} WHERE p.run_id = %(new)s) new ON old.key = new.key AND old.url = new.url
+    FROM ({SIDE} WHERE p.run_id = %(old)s AND u.run_id = %(old)s) old
+    FULL JOIN ({SIDE} WHERE p.run_id = %(new)s AND u.run_id = %(new)s) new ON old.key = new.key AND old.url = new.url
 """  # noqa: S608  # constants
 SUMMARY = f"""
 SELECT h.name, kind, sum(n)::bigint FROM (SELECT queue_id, kind, count(*) AS n FROM ({PAIRS}) pairs GROUP BY 1, 2) counts
@@ -109,6 +111,8 @@ class Difference:
 
 def summary_of(old: Run, new: Run) -> Summary:
     """Count what is different between two runs; of runs that have ended this is remembered. Raises ComparingTookTooLong."""
+    if old == new:
+        return Summary(Counts(same=Page.objects.filter(run=new).count()), [], 0)
     if old.state not in ENDED_STATES or new.state not in ENDED_STATES:
         return _count(old, new)
     # A run that goes on after its end, since failures are tried again, ends at another moment.
@@ -132,6 +136,8 @@ def _count(old: Run, new: Run) -> Summary:
 
 def differences(old: Run, new: Run, *, kind: str = "", host: str = "", after: str = "", limit: int) -> tuple[list[Difference], str | None]:
     """A page of differences of a kind (all kinds if empty) by address, and the address to go on after. Raises ComparingTookTooLong."""
+    if old == new:
+        return [], None
     wanted = {"kinds": [kind] if kind else list(KINDS), "host": host, "after": after, "limit": limit + 1}
     rows = [Difference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})]
     return rows[:limit], rows[limit - 1].url if len(rows) > limit else None

@@ -17,7 +17,7 @@ from crawling.findings import list_log, minutes
 from crawling.models import Run, Shift, Url, UrlState
 from crawling.rules.stalls import verdict
 from crawling.run_page.bank import dealings_of
-from crawling.run_page.hosts import host_rows, hosts_of
+from crawling.run_page.hosts import first_hosts, host_rows
 from crawling.selectors import run_view
 from crawling.services.bank import default_pool
 from crawling.services.cloning import order_of
@@ -39,7 +39,7 @@ def _parts(run: Run) -> dict[str, str]:
     waits = [process.wait for process in dealings_of(run) if process.wait]
     facts = facts_of(run, waits[0] if waits else None)
     lines, _ = list_log(run, limit=LINES)
-    hosts = [asdict(row) for row in host_rows(run, list(hosts_of(run)[:HOSTS]))]
+    hosts = [asdict(row) for row in host_rows(run, first_hosts(run, HOSTS))]
     shifts = (
         Shift.objects.filter(process__run=run)
         .order_by("-pk")

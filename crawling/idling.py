@@ -26,6 +26,14 @@ WHERE q.run_id = ANY(%s) AND q.queued > 0
 ORDER BY q.run_id, 4
 """  # noqa: S608  # FREE_AT is a constant
 
+#: a host of the run's that anybody may fetch from now, if there is one: found without a look at all others
+FREE_HOST = """
+SELECT run.id, free.* FROM unnest(%s::bigint[]) AS run (id) CROSS JOIN LATERAL (
+    SELECT q.id, h.name, 0.0::float8, NULL::text FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL AND greatest(q.due_at, h.due_at) <= clock_timestamp() LIMIT 1
+) AS free (queue, name, seconds, crawl)
+"""
+
 
 class Why(NamedTuple):
     """The state to show and its sentence."""
@@ -43,11 +51,13 @@ def why_idle(runs: Sequence[Run]) -> dict[int, Why]:
         return {}
     states = {run.pk: run.state for run in runs}
     why = {run: Why(states[run], "It is about to ask the bank for a shift.") for run in idle}
-    why.update((run, _at_host(states[run], host, seconds, other)) for run, _, host, seconds, other in next_hosts(list(idle)))
-    why.update((run, Why(states[run], "Granted; a worker is about to take up its shift.")) for run, p in idle.items() if _is_granted(p))
+    at_bank = {run: Why(states[run], "Granted; a worker is about to take up its shift.") for run, p in idle.items() if _is_granted(p)}
     run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
-    why.update((run_of[process], Why("waiting", wait.reason)) for process, wait in waits_of(run_of).items())
-    return why
+    at_bank.update((run_of[process], Why("waiting", wait.reason)) for process, wait in waits_of(run_of).items())
+    # All queues of a run are looked through for this, so only where it matters.
+    resting = next_hosts(list(idle.keys() - at_bank.keys()))
+    why.update((run, _at_host(states[run], host, seconds, other)) for run, _, host, seconds, other in resting)
+    return why | at_bank
 
 
 def waiting_runs() -> list[int]:
@@ -63,12 +73,16 @@ def waiting_runs() -> list[int]:
 
 
 def next_hosts(run_ids: list[int]) -> list[tuple[int, int, str, float, str | None]]:
-    """Of each run with work the host queue that is free first: run, queue, host, seconds until then, who else has the host leased."""
+    """Of each run with work a host queue that is free, or will be first: run, queue, host, seconds, who else has the host leased."""
     if not run_ids:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(NEXT_HOST, [run_ids])
-        return list(cursor.fetchall())
+        cursor.execute(FREE_HOST, [run_ids])
+        free = list(cursor.fetchall())
+        if resting := set(run_ids) - {run for run, *_ in free}:
+            cursor.execute(NEXT_HOST, [list(resting)])
+            free += cursor.fetchall()
+        return free
 
 
 def _at_host(state: str, host: str, seconds: float, other: str | None) -> Why:

@@ -10,12 +10,13 @@ from django.db.models import Case, CharField, Count, F, FilteredRelation, OuterR
 from django.db.models.functions import Coalesce, Upper
 
 from crawling.idling import waiting_runs
-from crawling.models import CrawlJob, HostQueue, Run, RunCount
+from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import SEARCHED
 from crawling.selectors import CrawlView, crawl_views
 
 CRAWLS_PER_PAGE = 50
 LONGEST_SEARCH = 200
+SHORTEST_PIECE = 3
 #: as pages show them, in the order of a crawl's life; waiting is a run at work that the bank or another crawl keeps from a shift
 STATES = ("draft", "queued", "running", "waiting", "pausing", "paused", "stopping", "finished", "stopped", "failed")
 COUNTED = {"fetched": "fetched", "known": "discovered", "failed": "failed", "excluded": "excluded", "size": "bytes"}
@@ -101,7 +102,7 @@ def found_crawls(wanted: Wanted, waiting: Collection[int]) -> Any:
     """The crawls that search, tag and state leave, each with `latest`, its latest run's id. waiting: the runs that wait."""
     crawls = CrawlJob.objects.annotate(last=FilteredRelation("runs", condition=Q(runs__is_latest=True))).annotate(latest=F("last__pk"))
     if wanted.search:
-        crawls = crawls.annotate(words=SEARCHED).filter(words__contains=Upper(Value(wanted.search)))
+        crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
     if wanted.tag:
         crawls = crawls.filter(tags__contains=[wanted.tag])
     if wanted.state == "draft":
@@ -109,6 +110,13 @@ def found_crawls(wanted: Wanted, waiting: Collection[int]) -> Any:
     if wanted.state == "waiting":
         return crawls.filter(last__in=waiting)
     return crawls.filter(last__state=wanted.state).exclude(last__in=waiting) if wanted.state else crawls
+
+
+def _holds(text: str) -> Q:
+    """The index knows pieces of three characters, a blank before a word among them: what is shorter is looked for where words begin."""
+    if len(text) >= SHORTEST_PIECE:
+        return Q(words__contains=Upper(Value(text)))
+    return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
 
 
 def _states(wanted: Wanted, waiting: Collection[int]) -> dict[str, int]:
@@ -152,14 +160,11 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
         return crawls.annotate(by=F("name")).order_by("-name" if is_falling else "name")
     by: Any = {"state": Coalesce(F("last__state"), Value("draft")), "started": F("last__started_at")}.get(key)
     if key == "queued":
-        by = _sum(HostQueue.objects.filter(queued__gt=0), "queued")
+        waiting = HostQueue.objects.filter(queued__gt=0, run=OuterRef("latest")).values("run").annotate(total=Sum("queued"))
+        by = Coalesce(Subquery(waiting.values("total")), Value(0))
     elif key in COUNTED:
-        by = _sum(RunCount.objects, COUNTED[key])
+        by = Coalesce(F(f"last__total__{COUNTED[key]}"), Value(0))
     return crawls.annotate(by=by).order_by(F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk")
-
-
-def _sum(rows: Any, column: str) -> Any:
-    return Coalesce(Subquery(rows.filter(run=OuterRef("latest")).values("run").annotate(total=Sum(column)).values("total")), Value(0))
 
 
 def _after(rows: QuerySet[Any], wanted: Wanted) -> Any:

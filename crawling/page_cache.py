@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Sum
 from django.utils import timezone
 
-from crawling.models import HotPage, Run, RunCount
+from crawling.models import HotPage, Run, RunTotal
 from crawling.rules.hotspots import count_at
 
 
@@ -41,7 +41,7 @@ class PageCache:
 def page_cache(*, most: int) -> PageCache:
     """Read it all, with so many of the hottest pages, the hottest first."""
     reusing = Run.objects.filter(crawl__reuse__reuse_seconds__gt=0)
-    sums = RunCount.objects.filter(run__in=reusing).aggregate(answers=Sum("fetched"), saved=Sum("reused"))
+    sums = RunTotal.objects.filter(run__in=reusing).aggregate(answers=Sum("fetched"), saved=Sum("reused"))
     now = timezone.now().timestamp()
     rows = HotPage.objects.order_by("-heat", "pk")[:most]
     return PageCache(

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Count, Sum
 from django.utils import timezone
 
-from crawling.models import ArchiveFile, CrawlJob, Run, RunCount
+from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.retention import Fate, Kept, Retention, fates, read_retention
 
@@ -47,7 +47,7 @@ class KeptRun:
 
 def loss_of(runs: Collection[int]) -> Loss:
     """Counts of the runs with these ids."""
-    counts = RunCount.objects.filter(run__in=runs).aggregate(urls=Sum("discovered"), pages=Sum("fetched"))
+    counts = RunTotal.objects.filter(run__in=runs).aggregate(urls=Sum("discovered"), pages=Sum("fetched"))
     files = ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0).aggregate(n=Count("pk"), size=Sum("committed_length"))
     return Loss(len(runs), counts["urls"] or 0, counts["pages"] or 0, files["n"] or 0, files["size"] or 0)
 
@@ -82,8 +82,7 @@ def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> 
 def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[KeptRun]:
     """The crawl's runs, the latest first, with what becomes of each."""
     runs = _sizes(crawl)
-    fetched = RunCount.objects.filter(run__crawl=crawl).values("run").annotate(n=Sum("fetched"))
-    pages = dict(fetched.values_list("run", "n"))
+    pages = dict(RunTotal.objects.filter(run__crawl=crawl).values_list("run", "fetched"))
     told = fates_of(crawl, timezone.now(), rules)
     return [KeptRun(run, pages.get(run.pk, 0), size, fate) for (run, size), fate in zip(runs, told, strict=True)]
 

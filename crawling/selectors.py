@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crawling.errors import UnknownCrawl
 from crawling.idling import Why, why_idle
-from crawling.models import CrawlJob, HostQueue, Run, RunCount, Url, UrlState
+from crawling.models import CrawlJob, HostQueue, Run, RunTotal, Url, UrlState
 from crawling.models.jobs import WORKING_STATES
 
 COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate", "reused")
@@ -151,8 +151,9 @@ def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: Map
 
 def counts_of(run_ids: Sequence[int]) -> dict[int, Counts]:
     """The counts of each of these runs."""
-    totals = RunCount.objects.filter(run__in=run_ids).values("run").annotate(**{name: Sum(name) for name in COUNTED})
-    by_run = {run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in totals.values_list("run", *COUNTED)}
+    by_run = {
+        run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in RunTotal.objects.filter(run__in=run_ids).values_list("run", *COUNTED)
+    }
     queued = HostQueue.objects.filter(run__in=run_ids, queued__gt=0).values("run").annotate(n=Sum("queued"))
     queued_by_run = {row["run"]: row["n"] for row in queued}
     in_process = Url.objects.filter(state=UrlState.IN_PROCESS, shift__isnull=False, run__in=run_ids).values("run").annotate(n=Count("pk"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.db.models import Max, Sum
+from django.db.models import Max, OuterRef, Subquery, Sum
 from django.utils import timezone
 from redis.exceptions import RedisError
 
@@ -15,7 +15,7 @@ from allocation.snapshot import WaitRow
 from crawling.idling import next_hosts
 from crawling.keeper.leader import is_somebody_leading
 from crawling.keeper.messages import live_workers
-from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunState, Shift, Url, UrlState
+from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunProcess, RunState, RunTotal, Shift, Url, UrlState
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.stalls import Facts, NextHost, Stall, verdict
 
@@ -32,7 +32,7 @@ def facts_of(run: Run, wait: WaitRow | None) -> Facts:
     processes = list(Process.objects.filter(run_process__run=run))
     unclaimed = [one.pk for one in processes if one.lease_until is not None and not one.worker]
     leases = [one.lease_until for one in processes if one.lease_until is not None and one.worker]
-    counts = RunCount.objects.filter(run=run).aggregate(last=Max("minute"), quarantined=Sum("quarantined", default=0))
+    total = RunTotal.objects.filter(run=run).first()
     shift = Shift.objects.filter(process__run=run, ended_at=None).order_by("-pk").first()
     now = timezone.now()
     return Facts(
@@ -42,14 +42,21 @@ def facts_of(run: Run, wait: WaitRow | None) -> Facts:
         wait_ends=wait.what_ends_it if wait else "",
         granted_seconds=_since_grant(unclaimed) if unclaimed else None,
         # counts are kept by the minute, so the last may have been written at its end
-        quiet_seconds=(now - max(shift.started_at, (counts["last"] or shift.started_at) + MINUTE)).total_seconds() if shift else None,
+        quiet_seconds=(now - max(shift.started_at, (_last_minute(run) or shift.started_at) + MINUTE)).total_seconds() if shift else None,
         lease_seconds=(max(leases) - now).total_seconds() if leases else None,
         queued=HostQueue.objects.filter(run=run).aggregate(n=Sum("queued", default=0))["n"],
-        quarantined=counts["quarantined"],
+        quarantined=total.quarantined if total else 0,
         next_host=_next_host(run),
         workers=_workers(),
         is_keeper_there=is_somebody_leading(),
     )
+
+
+def _last_minute(run: Run) -> datetime | None:
+    """When anything was last counted: one look into the index for each process, however many minutes there are."""
+    latest = RunCount.objects.filter(run=run, process_number=OuterRef("number")).order_by("-minute").values("minute")[:1]
+    minutes = RunProcess.objects.filter(run=run).annotate(last=Subquery(latest)).values_list("last", flat=True)
+    return max(filter(None, minutes), default=None)
 
 
 def _since_grant(processes: list[int]) -> float:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
 
 from crawling.access import identity
-from crawling.frontier.filtering import filters_of, revision_in, unbound_hosts
+from crawling.frontier.filtering import black_list, filters_of, revision_in
 from crawling.frontier.limits import limit_reached, soft_limit_reached
 from crawling.frontier.rejudging import judge
-from crawling.models import CrawlJob, Page, RobotsFile, Run, TrapPattern, Url, UrlState, Verdict
+from crawling.models import CrawlJob, Page, RobotsException, RobotsFile, Run, TrapPattern, Url, UrlState, Verdict
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import Address, fingerprints, read_address
+from crawling.rules.blacklist import BlackList
 from crawling.rules.filters import Rule, Ruling
 from crawling.rules.robots import forbidding_line, read_robots
 from crawling.rules.statuses import MOST_REDIRECTS, explain, is_redirect
@@ -48,21 +49,49 @@ class Answer:
     facts: Sequence[Fact]
 
 
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What is read once for all crawls. By crawl its latest run, by run what it knows of the URL; excepted: crawls that robots.txt does
+    not bind there."""
+
+    black: BlackList
+    robots: Sequence[Fact]
+    runs: Mapping[int, Run]
+    rows: Mapping[int, Url]
+    verdicts: Mapping[int, Verdict]
+    excepted: frozenset[int]
+
+
 def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[Answer]]:
     """The URL in its canonical form, and what one crawl, or each of the latest, says of it. Raises BadUrl."""
     address = read_address(text)
     crawls = [crawl] if crawl else list(CrawlJob.objects.all()[:MOST_CRAWLS])
-    return address.url, [_answer(job, address) for job in crawls]
+    common = _common(address, crawls)
+    return address.url, [_answer(job, address, common) for job in crawls]
 
 
-def _answer(crawl: CrawlJob, address: Address) -> Answer:
-    run = crawl.runs.first()
+def _common(address: Address, crawls: Sequence[CrawlJob]) -> Common:
+    runs = {run.crawl_id: run for run in Run.objects.filter(crawl__in=crawls, is_latest=True).select_related("crawl")}
+    here = {"run__in": runs.values(), "fingerprint__in": fingerprints(address.url), "url": address.url}
+    rows = Url.objects.filter(**here).select_related("queue__host", "page")
+    excepted = RobotsException.objects.filter(crawl__in=crawls, host=address.host_key, expires_at__gt=timezone.now())
+    return Common(
+        black=black_list(),
+        robots=list(_of_robots(address)),
+        runs=runs,
+        rows={row.run_id: row for row in rows},
+        verdicts={verdict.run_id: verdict for verdict in Verdict.objects.filter(**here)},
+        excepted=frozenset(excepted.values_list("crawl", flat=True)),
+    )
+
+
+def _answer(crawl: CrawlJob, address: Address, common: Common) -> Answer:
+    run = common.runs.get(crawl.pk)
     if run is None:
-        ruling = filters_of(crawl).judge(address, depth=1, is_seed=address.url in crawl.seeds)
+        ruling = filters_of(crawl, black=common.black).judge(address, depth=1, is_seed=address.url in crawl.seeds)
         return _told(crawl, None, "not started", ruling, [Fact("rule", _said(ruling) + " That is so one link away from a seed.")])
-    row = _row(run, address.url)
-    verdict = Verdict.objects.filter(run=run, fingerprint__in=fingerprints(address.url), url=address.url).first()
-    filters = filters_of(crawl, run)
+    row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
+    filters = filters_of(crawl, run, black=common.black)
     if row:
         ruling = judge(row, filters)
     else:
@@ -71,7 +100,9 @@ def _answer(crawl: CrawlJob, address: Address) -> Answer:
     facts = [Fact("rule", f"{_said(ruling)} So say the rules of revision {crawl.revision}.")]
     facts += _of_verdict(run, verdict) if verdict and not row else ()
     facts += _of_row(run, row) if row else ()
-    facts += _of_robots(crawl, address)
+    facts += common.robots
+    if crawl.pk in common.excepted:
+        facts.append(Fact("robots", f"An administrator has excepted {address.host_key}: for this crawl its robots.txt does not bind."))
     facts += _of_budget(run, row)
     return _told(crawl, run, UrlState(row.state).label if row else "kept out" if verdict else "never met", ruling, facts)
 
@@ -150,7 +181,7 @@ def _chain(run: Run, page: Page) -> Iterator[Fact]:
         page = following
 
 
-def _of_robots(crawl: CrawlJob, address: Address) -> Iterator[Fact]:
+def _of_robots(address: Address) -> Iterator[Fact]:
     file = RobotsFile.objects.filter(origin=address.origin).first()
     if file is None:
         yield Fact("robots", f"The robots.txt of {address.origin} has not been asked for yet.")
@@ -165,8 +196,6 @@ def _of_robots(crawl: CrawlJob, address: Address) -> Iterator[Fact]:
     else:
         line = forbidding_line(bytes(file.body), token, address.url)
         yield Fact("robots", f"{as_of} forbids it{f' by the line “{line}”' if line else ''}.")
-    if address.host_key in unbound_hosts(crawl, timezone.now()):
-        yield Fact("robots", f"An administrator has excepted {address.host_key}: for this crawl its robots.txt does not bind.")
 
 
 def _of_budget(run: Run, row: Url | None) -> Iterator[Fact]:

@@ -38,6 +38,9 @@ class EventKind(models.TextChoices):
     PRIORITY_CHANGED = "priority_changed", "priority changed (nothing)"
 
 
+#: looked for by kind: what happens all the time is soon found, and what is rare by an index that hardly ever grows
+OFTEN = (EventKind.GRANTED, EventKind.WAITING, EventKind.RELEASED, EventKind.CANCELLED)
+RARE_KINDS = tuple(kind for kind in EventKind if kind not in OFTEN)
 #: events whose amounts are the pool's capacity from then on
 CAPACITY_KINDS = (EventKind.CREATED, EventKind.CAPACITY_SET, EventKind.CLASS_ADDED)
 
@@ -72,6 +75,7 @@ class Event(models.Model):
             models.Index(fields=["process", "id"], name="event_by_process"),
             models.Index(fields=["request_id"], name="event_waited", condition=Q(kind="waiting")),
             models.Index(fields=["pool", "version"], name="event_of_capacity", condition=Q(kind__in=CAPACITY_KINDS)),
+            models.Index(fields=["pool", "kind", "version"], name="event_of_rare_kind", condition=Q(kind__in=RARE_KINDS)),
             BrinIndex(fields=["at"], name="event_by_time"),
         ]
 

@@ -68,6 +68,11 @@ SELECT r, p, date_trunc('minute', now()) - make_interval(mins => m), 30, 20 + (m
 FROM unnest(%(runs)s::bigint[]) r, generate_series(0, 9) p, generate_series(0, %(minutes)s) m
 ON CONFLICT DO NOTHING
 """
+TOTALS = """
+INSERT INTO crawling_runtotal (run_id, discovered, fetched, succeeded, failed, bytes)
+SELECT run_id, sum(discovered), sum(fetched), sum(succeeded), sum(failed), sum(bytes) FROM crawling_runcount GROUP BY 1
+ON CONFLICT (run_id) DO UPDATE SET discovered = excluded.discovered, fetched = excluded.fetched, bytes = excluded.bytes
+"""
 SLICE = 50_000
 
 
@@ -114,10 +119,11 @@ def fill(size: Size) -> Filled:
             cursor.execute(PAGES, part)
         cursor.execute(WAITING_URLS, {"run": runs[0]})
         cursor.execute(MINUTES, {"runs": runs, "minutes": 24 * 60})
+        cursor.execute(TOTALS)
         total_minutes()
         twice, often = lists.fill(cursor, run=live[0], pages=size.pages // 10, rows=size.rows)
         cursor.execute("VACUUM ANALYZE")
-    return Filled(runs and live[0].crawl_id, twice, often, lists.long_ledger(size.rows))
+    return Filled(live[0].crawl_id, twice, often, lists.long_ledger(size.rows))
 
 
 def _live_crawls(count: int) -> list[Any]:

@@ -106,9 +106,9 @@ def _others(route: str) -> list[dict[str, Any]]:
 
     parts = route.split("/")
     if parts[0] in ("hosts", "trials"):
-        return [{"pk": {"hosts": Host, "trials": Trial}[parts[0]].objects.latest("pk").pk}]
+        return [{"pk": (Host if parts[0] == "hosts" else Trial)._default_manager.latest("pk").pk}]
     if parts[0] == "admin":
         known = len(parts) > 3 and parts[1] in apps.app_configs
         first = apps.get_model(parts[1], parts[2])._default_manager.order_by("pk").values_list("pk", flat=True).first() if known else None
-        return [{"pk": first, "id": first, "object_id": quote(first), "app_label": "crawling", "url": "nothing"}]
+        return [{"pk": first, "id": first, "object_id": quote(first or ""), "app_label": "crawling", "url": "nothing"}]
     return [{"pk": 1}] if route.startswith(NUMBERED) else []

@@ -101,7 +101,8 @@ def _ask(client: Any, address: str, connection: Any) -> Told:
         answer.close()
     if answer.status_code >= 500:
         raise RuntimeError(f"{address} is answered {answer.status_code}.")
-    return Told(answer.status_code, *(1000 * seconds for seconds in times), queries=len(queries), size=len(content))
+    wall, here, there = (1000 * seconds for seconds in times)
+    return Told(answer.status_code, wall, here, there, len(queries), len(content))
 
 
 def _server_seconds(connection: Any) -> float:

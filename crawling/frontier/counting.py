@@ -14,18 +14,28 @@ from crawling.models import Shift, UrlState
 if TYPE_CHECKING:
     from crawling.frontier.recording import Outcome
 
-ADD_COUNTS = """
-INSERT INTO crawling_runcount (run_id, process_number, minute, discovered, fetched, succeeded, failed, excluded, bytes, quarantined,
-    duplicate, reused)
-VALUES (%s, %s, date_trunc('minute', clock_timestamp()), %s, %s, %s, %s, %s, %s, %s, %s, %s)
-ON CONFLICT (run_id, process_number, minute) DO UPDATE SET
-    discovered = crawling_runcount.discovered + excluded.discovered, fetched = crawling_runcount.fetched + excluded.fetched,
-    succeeded = crawling_runcount.succeeded + excluded.succeeded, failed = crawling_runcount.failed + excluded.failed,
-    excluded = crawling_runcount.excluded + excluded.excluded, bytes = crawling_runcount.bytes + excluded.bytes,
-    quarantined = crawling_runcount.quarantined + excluded.quarantined,
-    duplicate = crawling_runcount.duplicate + excluded.duplicate, reused = crawling_runcount.reused + excluded.reused
+#: of a minute and of a run, in the order of the values of `ADD_COUNTS`
+COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate", "reused")
+_COLUMNS = ", ".join(COUNTED)
+_ADDED = ", ".join(f"{name} = c.{name} + excluded.{name}" for name in COUNTED)
+
+ADD_COUNTS = f"""
+WITH added (run_id, process_number, {_COLUMNS}) AS (
+    VALUES (%s::bigint, %s::int, {", ".join(["%s::bigint"] * len(COUNTED))})
+), total AS (
+    INSERT INTO crawling_runtotal AS c (run_id, {_COLUMNS}) SELECT run_id, {_COLUMNS} FROM added
+    ON CONFLICT (run_id) DO UPDATE SET {_ADDED}
+)
+INSERT INTO crawling_runcount AS c (run_id, process_number, minute, {_COLUMNS})
+SELECT run_id, process_number, date_trunc('minute', clock_timestamp()), {_COLUMNS} FROM added
+ON CONFLICT (run_id, process_number, minute) DO UPDATE SET {_ADDED}
 RETURNING failed
-"""
+"""  # noqa: S608  # constants
+
+SUM_UP = f"""
+INSERT INTO crawling_runtotal (run_id, {_COLUMNS})
+SELECT run_id, {", ".join(f"sum({name})" for name in COUNTED)} FROM crawling_runcount WHERE run_id = %s GROUP BY run_id
+"""  # noqa: S608  # constants
 
 COUNT_DONE = """
 UPDATE crawling_hostqueue q SET done = q.done + ended.n
@@ -104,3 +114,8 @@ def count_seeds(run_id: int, discovered: int) -> None:
     """Count the seeds of a run as discovered by its first process."""
     with connection.cursor() as cursor:
         cursor.execute(ADD_COUNTS, [run_id, 0, discovered, 0, 0, 0, 0, 0, 0, 0, 0])
+
+
+def sum_up(cursor: CursorWrapper, run_id: int) -> None:
+    """Make the totals of a run whose counts by minute came from elsewhere."""
+    cursor.execute(SUM_UP, [run_id])

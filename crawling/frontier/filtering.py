@@ -9,7 +9,7 @@ from django.db.models import Count
 from crawling.frontier.due import seeds_of
 from crawling.models import BlackListEntry, CrawlJob, RobotsException, Run
 from crawling.rules.addresses import read_address
-from crawling.rules.blacklist import BlackList
+from crawling.rules.blacklist import Black, BlackKind, BlackList
 from crawling.rules.filters import Filters
 from crawling.rules.scope import Reach, Scope
 
@@ -18,14 +18,15 @@ OBEYED = "classic"
 
 
 def black_list() -> BlackList:
-    return BlackList(entry.as_rule() for entry in BlackListEntry.objects.filter(removed_at=None).order_by("pk"))
+    rows = BlackListEntry.objects.filter(removed_at=None).order_by("pk").values_list("pk", "kind", "text", "reason")
+    return BlackList(Black(pk, BlackKind(kind), text, reason) for pk, kind, text, reason in rows)
 
 
-def filters_of(crawl: CrawlJob, run: Run | None = None) -> Filters:
-    """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too."""
+def filters_of(crawl: CrawlJob, run: Run | None = None, *, black: BlackList | None = None) -> Filters:
+    """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too. black: the list, if it is at hand."""
     seeds = [read_address(seed) for seed in crawl.seeds]
     scope = Scope.of_seeds(Reach(crawl.scope), [*seeds, *(seeds_of(run.pk) if run else ())], crawl.max_depth)
-    return Filters.of_order(scope, black_list(), crawl.filters)
+    return Filters.of_order(scope, black or black_list(), crawl.filters)
 
 
 def rules_key(crawl: CrawlJob) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from django.db.models import Sum
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
-from crawling.models import Run, RunCount, UrlState
+from crawling.models import Run, RunTotal, UrlState
 from crawling.rules.filters import Rule
 from crawling.rules.statuses import FetchStatus
 
@@ -59,4 +58,4 @@ def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None)
 
 
 def _total(run: Run, column: str) -> int:
-    return int(RunCount.objects.filter(run=run).aggregate(total=Sum(column))["total"] or 0)
+    return int(RunTotal.objects.filter(run=run).values_list(column, flat=True).first() or 0)

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.errors import CheckpointTrouble
+from crawling.frontier.counting import sum_up
 from crawling.frontier.parts import OWN, SHARED, Part
 from crawling.rules.addresses import dns_name
 
@@ -59,6 +60,7 @@ def restore_frontier(run_id: int, lines: Lines, columns: Callable[[str], Collect
             if part.renewed:
                 renew_ids(cursor, part.renewed, part.model._meta.db_table)
             _fill(cursor, part, run_id, columns(part.name))
+        sum_up(cursor, run_id)
 
 
 def stage(cursor: CursorWrapper, lines: Iterable[str]) -> None:

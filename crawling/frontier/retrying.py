@@ -22,9 +22,14 @@ WITH back AS (
     WHERE c.run_id = %(run)s AND c.state = 'f' AND c.status = counted.status
 ), pages AS (
     DELETE FROM crawling_page p USING back WHERE p.url_id = back.id RETURNING p.bytes
+), less AS (
+    SELECT -(SELECT count(*) FROM back) AS failed, -count(*) AS fetched, -coalesce(sum(bytes), 0) AS bytes FROM pages
+), total AS (
+    UPDATE crawling_runtotal t SET failed = t.failed + less.failed, fetched = t.fetched + less.fetched, bytes = t.bytes + less.bytes
+    FROM less WHERE t.run_id = %(run)s
 ), counts AS (
     INSERT INTO crawling_runcount AS c (run_id, process_number, minute, failed, fetched, bytes)
-    SELECT %(run)s, 0, date_trunc('minute', clock_timestamp()), -(SELECT count(*) FROM back), -count(*), -coalesce(sum(bytes), 0) FROM pages
+    SELECT %(run)s, 0, date_trunc('minute', clock_timestamp()), failed, fetched, bytes FROM less
     ON CONFLICT (run_id, process_number, minute) DO UPDATE
     SET failed = c.failed + excluded.failed, fetched = c.fetched + excluded.fetched, bytes = c.bytes + excluded.bytes
 )

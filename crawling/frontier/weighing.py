@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.db.backends.utils import CursorWrapper
-from django.db.models import F, Sum
+from django.db.models import F
 
-from crawling.models import LambdaRow, Run, RunCount, UrlState
+from crawling.models import LambdaRow, Run, RunTotal, UrlState
 from crawling.rules.opic import LambdaPage
 from crawling.rules.ranking import Order, Ranking
 from crawling.rules.sections.ordering import OrderingPart
@@ -66,8 +66,8 @@ def _spend(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], ranks: 
 
 def _unfinished(run: Run) -> int:
     """How many URLs of the run are not done; those of the batch at hand are not counted as done yet."""
-    sums = RunCount.objects.filter(run=run).aggregate(left=Sum(F("discovered") - F("succeeded") - F("failed") - F("excluded"), default=0))
-    return max(1, int(sums["left"]))
+    left = RunTotal.objects.filter(run=run).values_list(F("discovered") - F("succeeded") - F("failed") - F("excluded"), flat=True).first()
+    return max(1, left or 0)
 
 
 def refund(run: Run, gains: Mapping[str, float]) -> None:

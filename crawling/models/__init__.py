@@ -11,7 +11,7 @@ from crawling.models.hotspots import HotPage
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.notices import Notice
-from crawling.models.pages import Page, RunCount, RunStatusCount
+from crawling.models.pages import Page, RunCount, RunStatusCount, RunTotal
 from crawling.models.patterns import TrapPattern
 from crawling.models.rules import BlackListEntry, OrderRevision, RobotsException
 from crawling.models.schedules import Schedule, ScheduledStart
@@ -54,6 +54,7 @@ __all__ = [
     "RunProcess",
     "RunState",
     "RunStatusCount",
+    "RunTotal",
     "SavedView",
     "Schedule",
     "ScheduledStart",

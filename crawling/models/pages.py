@@ -83,8 +83,26 @@ class RunStatusCount(models.Model):
         return f"{self.run_id} {self.status}"
 
 
+class RunTotal(models.Model):
+    """The sums of all `RunCount` of a run, kept with them under the run's lock, since of a long run they are many."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="total")
+    discovered = models.BigIntegerField(db_default=0)
+    fetched = models.BigIntegerField(db_default=0)
+    succeeded = models.BigIntegerField(db_default=0)
+    failed = models.BigIntegerField(db_default=0)
+    excluded = models.BigIntegerField(db_default=0)
+    bytes = models.BigIntegerField(db_default=0)
+    quarantined = models.BigIntegerField(db_default=0)
+    duplicate = models.BigIntegerField(db_default=0)
+    reused = models.BigIntegerField(db_default=0)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.fetched}"
+
+
 class RunCount(models.Model):
-    """What a process of a run did in one minute; totals are sums, so that no row is fought over."""
+    """What a process of a run did in one minute."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="counts")
     process_number = models.PositiveSmallIntegerField()

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from crawling.models.jobs import CrawlJob
-from crawling.rules.blacklist import Black, BlackKind
+from crawling.rules.blacklist import BlackKind
 from crawling.rules.revisions import in_words
 
 
@@ -50,9 +50,6 @@ class BlackListEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.text}"
-
-    def as_rule(self) -> Black:
-        return Black(self.pk, BlackKind(self.kind), self.text, self.reason)
 
 
 class RobotsException(models.Model):

@@ -40,6 +40,12 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
     return queues.order_by(sign + SORTS[key], "-done", "pk")
 
 
+def first_hosts(run: Run, most: int) -> list[HostQueue]:
+    """Those with most to do. Their ids first: what is sorted is then narrow, however many hosts there are."""
+    ids = run.queues.order_by(MOST_TO_DO, "-done", "pk").values_list("pk", flat=True)[:most]
+    return list(hosts_of(run).filter(pk__in=list(ids)))
+
+
 def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
     names = [queue.host.name for queue in queues]
     files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])

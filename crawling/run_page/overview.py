@@ -18,7 +18,7 @@ from crawling.rules.remaining import remaining
 from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.run_page.bank import Dealings, dealings_of
-from crawling.run_page.hosts import SOME, HostRow, host_rows, hosts_of
+from crawling.run_page.hosts import SOME, HostRow, first_hosts, host_rows
 from crawling.run_page.log import LogWindow, log_of
 from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import Rates, rates_of
@@ -177,7 +177,7 @@ def run_page(run: Run, *, level: int, text: str, before: int | None) -> CrawlPag
         rates=rates_of(run),
         statuses=statuses,
         causes=causes_of(run, statuses),
-        hosts=host_rows(run, list(hosts_of(run)[:SOME])),
+        hosts=host_rows(run, first_hosts(run, SOME)),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_of(run, level=level, text=text, before=before),
         dealings=dealings_of(run),

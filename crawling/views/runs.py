@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -19,6 +20,7 @@ from crawling.retaining import kept_runs, rules_of
 from crawling.rules.retention import Retention, read_retention
 from crawling.services.keeping import set_retention
 
+RUNS = 100
 NUMBER = {"inputmode": "numeric", "autocomplete": "off"}
 
 
@@ -64,7 +66,8 @@ def runs(request: HttpRequest, pk: int) -> HttpResponse:
         elif form.is_valid() and _saved(request, crawl, form, request.user):
             return redirect("crawling:runs", pk)
     kept = kept_runs(crawl, would)
-    here = {"crawl": crawl, "runs": kept, "total": sum(one.file_bytes for one in kept), "form": form, "is_preview": would is not None}
+    page = Paginator(kept, RUNS).get_page(request.GET.get("page"))
+    here = {"crawl": crawl, "page": page, "total": sum(one.file_bytes for one in kept), "form": form, "is_preview": would is not None}
     return render(request, "crawling/runs.html", {**here, "rules": rules_of(crawl), "now": timezone.now()})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from crawling.models import CrawlJob, RunCount
+from crawling.models import CrawlJob, RunCount, RunTotal
 from crawling.services.creating import start_run
 from tests.browser.house import make_crawl
 
@@ -28,7 +28,8 @@ def crawls(crawl, operator) -> Page:
 
 def fetched(crawl: CrawlJob, count: int) -> None:
     """What a worker writes."""
-    RunCount.objects.filter(run__crawl=crawl).update(fetched=count)
+    for counts in (RunCount, RunTotal):
+        counts.objects.filter(run__crawl=crawl).update(fetched=count)
 
 
 def test_new_counts_show_without_a_reload(crawls, crawl):

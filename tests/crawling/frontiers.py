@@ -11,11 +11,11 @@ from django.db import connections, transaction
 from django.db.models import Sum
 
 from crawling.frontier.claiming import claim_urls, lease_hosts
-from crawling.frontier.counting import count_seeds
+from crawling.frontier.counting import COUNTED, count_seeds
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import Outcome, give_back, record
 from crawling.frontier.sowing import Candidate, sow
-from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, Shift, Url, UrlState
+from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, RunTotal, Shift, Url, UrlState
 from crawling.rules.addresses import read_address
 
 numbers = itertools.count()
@@ -87,6 +87,8 @@ class Frontier:
     def check(self):
         """What must hold after every transaction."""
         states, counts = self.states(), self.counts()
+        sums = RunCount.objects.filter(run=self.run).aggregate(**{name: Sum(name) for name in COUNTED})
+        assert (RunTotal.objects.filter(run=self.run).values(*COUNTED).first() or dict.fromkeys(COUNTED)) == sums
         assert counts["discovered"] == states.total()
         assert [counts["succeeded"], counts["failed"], counts["excluded"]] == [states["s"], states["f"], states["x"]]
         ended = Counter(self.run.urls.filter(state__in="sfx").values_list("state", "status"))

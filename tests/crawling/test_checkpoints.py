@@ -30,6 +30,7 @@ from tests.synthetic_web import ServedWeb, SyntheticWeb, serve_web
 #: what belongs to a run and stays behind, but for its archive, which `crawling.archive` takes over
 #: cookies are secrets, sealed by a key of this server; schedules are the crawl's
 LEFT_BEHIND = {
+    "crawling_runtotal",  # made anew of the counts
     "crawling_archivefile",
     "crawling_runprocess",
     "crawling_logline",

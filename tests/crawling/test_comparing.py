@@ -37,6 +37,16 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     assert len(part["items"]) + len(rest["items"]) == 5
 
 
+def test_a_run_is_the_same_as_itself(crawl_to_the_end, make_site):
+    site = make_site({"/": '<a href="/a">a</a>', "/a": "x"})
+    run = crawl_to_the_end(f"{site.url}/")
+
+    told = browser("viewer").get(f"/api/crawls/{run.crawl_id}/reports/changes", {"against": 1}).json()
+
+    assert (told["items"], told["next"]) == ([], None)
+    assert told["summary"]["counts"] == {"added": 0, "gone": 0, "changed": 0, "flipped": 0, "same": 2}
+
+
 def test_a_crawl_of_one_run_says_when_there_will_be_something_to_compare(crawl_to_the_end, make_site):
     run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
 

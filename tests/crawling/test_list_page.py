@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.models import CrawlJob, Run, RunCount
+from crawling.models import CrawlJob, Run, RunCount, RunTotal
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import pause, stop
 from tests.crawling.pages import browser, soup
@@ -63,6 +63,21 @@ def test_search_finds_names_and_seeds_whatever_their_case(operator, three):
     assert names(operator.get(reverse(LIST), {"q": "%"})) == []
 
 
+def test_one_or_two_characters_are_looked_for_where_words_begin(operator, order):
+    for name in ("News of the north", "Old news"):
+        create_crawl(order("http://127.0.0.1:8900/", name=name))
+
+    found = {text: set(names(operator.get(reverse(LIST), {"q": text}))) for text in ("ne", "n", "no", "ew", "o")}
+
+    assert found == {
+        "ne": {"News", "Old"},
+        "n": {"News", "Old"},
+        "no": {"News"},
+        "ew": set(),
+        "o": {"News", "Old"},
+    }
+
+
 def test_a_search_within_a_state_keeps_both_and_the_sorting(operator, three):
     page = soup(operator.get(reverse(LIST), {"state": "draft", "q": "a", "sort": "name"}))
 
@@ -95,7 +110,7 @@ def test_sorted_by_a_count_the_largest_comes_first(operator, make_site, crawl_to
 def test_sorted_by_what_waits_or_was_left_out_the_largest_comes_first(operator, order):
     for name, seeds, excluded in (("Many", 3, 1), ("Few", 1, 7)):
         run = start_run(create_crawl(order(*(f"http://127.0.0.1:8900/{n}" for n in range(seeds)), name=name)))
-        RunCount.objects.filter(run=run).update(excluded=excluded)
+        RunTotal.objects.filter(run=run).update(excluded=excluded)
 
     assert names(operator.get(reverse(LIST), {"sort": "-queued"})) == ["Many", "Few"]
     assert names(operator.get(reverse(LIST), {"sort": "queued"})) == ["Few", "Many"]
@@ -107,6 +122,7 @@ def test_a_run_at_work_shows_how_fast_it_is_now_and_afterwards_how_fast_it_was(o
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(hours=1), state="running")
     RunCount.objects.filter(run=run).update(minute=now - timedelta(minutes=30), fetched=7200)
+    RunTotal.objects.filter(run=run).update(fetched=7200)
 
     assert soup(operator.get(reverse(LIST))).find("td", title="over the last minute or two").get_text() == "0.0now"
 

@@ -14,7 +14,7 @@ from crawling.errors import WrongState
 from crawling.models import ArchiveFile, LogLine, Page, Run, RunCount, RunProcess, Shift, Url
 from crawling.models.archive import archive_folder
 from crawling.services import removing
-from crawling.services.creating import start_run
+from crawling.services.creating import create_crawl, start_run
 from crawling.services.keeping import keep_to_rules, set_retention
 from tests.crawling.archive.judging import judge
 from tests.crawling.pages import browser, soup
@@ -162,6 +162,18 @@ def test_the_page_tells_what_would_go_before_it_is_saved_and_keeps_what_was_type
     assert first.crawl.retention == {}
     assert operator.post(address, {"keep_days": "30"}).status_code == 302
     assert browser("viewer").post(address, {"keep_days": "30"}).status_code == 403
+
+
+def test_many_runs_are_shown_a_hundred_at_a_time(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    Run.objects.bulk_create(Run(crawl=crawl, number=n, is_latest=n == 101, state="finished") for n in range(1, 102))
+    operator, address = browser("operator"), reverse("crawling:runs", args=[crawl.pk])
+
+    first = soup(operator.get(address))
+    rest = soup(operator.get(address + first.find("a", rel="next")["href"]))
+
+    assert "101 runs" in first.text
+    assert [len(page.select("tbody tr")) for page in (first, rest)] == [100, 1]
 
 
 def test_the_confirming_page_says_what_is_lost_and_the_button_deletes(two):

@@ -11,19 +11,22 @@ from crawling.models import CrawlJob, Host, RunCount
 from crawling.selectors import crawl_view, crawl_views, failures
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
+from tests.crawling.frontiers import Frontier, outcome
 
 
-def test_counts_are_summed_over_all_minutes_and_processes(make_site, crawl_to_the_end):
-    run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/")
-    row = RunCount.objects.get(run=run)
-    row.pk, row.minute = None, row.minute - timedelta(minutes=1)
-    row.save()
-    row.pk, row.process_number = None, 1
-    row.save()
+def test_counts_are_summed_over_all_minutes_and_processes(db):
+    frontier = Frontier(processes=2)
+    frontier.sow("a.test/1", "a.test/2")
+    frontier.record(*frontier.in_hand(), *map(outcome, frontier.claim(1)))
+    RunCount.objects.update(minute="2020-01-01T00:00Z")
+    frontier.shift = frontier.begin_shift(1)
+    frontier.record(*map(outcome, frontier.claim()))
 
-    counts = crawl_view(run.crawl).counts
+    counts = crawl_view(frontier.run.crawl).counts
 
-    assert (counts.discovered, counts.fetched, counts.succeeded) == (3, 3, 3)
+    assert RunCount.objects.count() > 1
+    assert (counts.discovered, counts.succeeded, counts.queued) == (2, 2, 0)
+    frontier.check()
 
 
 def test_a_crawl_that_was_never_started_is_a_draft(order):

@@ -29,7 +29,9 @@ def judge_pages(stage: Stage, name: str, served: ServedWeb) -> None:
     pages, size = stage.ask(f"SELECT count(*), sum(bytes)::bigint FROM crawling_page WHERE run_id = {RUN}", name)[0]
     sums = ", ".join(f"sum({column})::bigint" for column in COUNTS)
     counted = stage.ask(f"SELECT {sums} FROM crawling_runcount WHERE run_id = {RUN}", name)[0]
+    total = stage.ask(f"SELECT {', '.join(COUNTS)} FROM crawling_runtotal WHERE run_id = {RUN}", name)[0]
     assert pages == len(expected)
+    assert total == counted
     assert dict(zip(COUNTS, counted, strict=True)) == {
         "discovered": len(expected), "fetched": len(expected), "succeeded": states["s"], "failed": states["f"], "excluded": 0,
         "quarantined": 0, "bytes": size,

@@ -227,7 +227,7 @@ def test_a_crawl_gets_past_a_page_that_kills_its_worker(make_site, order, tmp_pa
     with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3") as stack:
         stack.start(KEEPER)
         worker = stack.start(WORKER)
-        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=40)
+        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=110)
 
     assert len(killed) == 4
     assert list(run.urls.exclude(state="s").values_list("url", "status")) == [(f"{site.url}/killer", FetchStatus.WORKER_DIED)]

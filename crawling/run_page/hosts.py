@@ -43,7 +43,7 @@ def hosts_of(run: Run, *, text: str = "", sort: str = MOST_TO_DO) -> QuerySet[Ho
 def first_hosts(run: Run, most: int) -> list[HostQueue]:
     """Those with most to do. Their ids first: what is sorted is then narrow, however many hosts there are."""
     ids = run.queues.order_by(MOST_TO_DO, "-done", "pk").values_list("pk", flat=True)[:most]
-    return list(hosts_of(run).filter(pk__in=list(ids)))
+    return list(hosts_of(run).filter(pk__in=ids))
 
 
 def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import psutil
 
 from benchmarks.crawling.speed import set_up
+
+if TYPE_CHECKING:
+    from crawling.models import Run
 
 LINES = 20
 MIB = 2**20
@@ -54,22 +59,27 @@ def main() -> None:
 
 
 def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
-    """Crawl, and look at the worker until the crawl has ended."""
+    """Crawl, and look at the worker until the crawl has ended, or somebody presses Ctrl-C."""
     from crawling.models.jobs import ENDED_STATES
-    from crawling.selectors import counts_of
     from crawling.services.creating import create_crawl, free_name, start_run
 
     run = start_run(create_crawl({"name": free_name("memory"), "seeds": seeds, "delay_seconds": 0}))
     began, looks = time.monotonic(), list[Look]()
-    while run.state not in ENDED_STATES:
-        counts = counts_of([run.pk])[run.pk]
-        horses = worker.children()
-        horse_mib = max((resident(horse) for horse in horses), default=0.0)
-        looks.append(Look(counts.fetched, time.monotonic() - began, horses[0].pid if horses else 0, horse_mib, resident(worker)))
-        time.sleep(1)
-        run.refresh_from_db()
-    print(f"{run.reason} {counts_of([run.pk])[run.pk]}")
+    with suppress(KeyboardInterrupt):
+        while run.state not in ENDED_STATES:
+            looks.append(look(run, worker, time.monotonic() - began))
+            time.sleep(1)
+            run.refresh_from_db()
+    print(f"{run.state}: {run.reason}")
     return looks
+
+
+def look(run: Run, worker: psutil.Process, seconds: float) -> Look:
+    from crawling.selectors import counts_of
+
+    horses = worker.children()
+    horse_mib = max((resident(horse) for horse in horses), default=0.0)
+    return Look(counts_of([run.pk])[run.pk].fetched, seconds, horses[0].pid if horses else 0, horse_mib, resident(worker))
 
 
 def resident(process: psutil.Process) -> float:
@@ -80,7 +90,7 @@ def resident(process: psutil.Process) -> float:
 
 
 def tell(looks: list[Look]) -> None:
-    """A line for each part of the crawl, with the most of it, and how much the horses grew a page in the crawl's second half."""
+    """A line for each part of the crawl, with the most of it."""
     last = looks[-1].pages
     print(f"{'pages':>9}{'seconds':>9}{'horse MiB':>11}{'worker MiB':>12}  horse")
     for line in range(LINES):

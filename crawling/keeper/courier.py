@@ -9,6 +9,7 @@ from django.utils import timezone
 from rq.exceptions import DuplicateJobError
 from rq.job import Job, JobStatus
 
+from crawling.keeper.leftovers import remove
 from crawling.models import Delivery
 
 QUEUE = "chores"
@@ -28,7 +29,7 @@ def wake_courier() -> None:
     if job is not None:
         if _is_to_be_done(job):
             return
-        job.delete()  # left over from a worker that was killed
+        remove(job)  # left over from a worker that was killed
     try:
         queue.enqueue_call(SEND_DUE, job_id=JOB, unique=True, timeout=LONGEST_SECONDS, result_ttl=0)
     except DuplicateJobError:

@@ -18,6 +18,7 @@ from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.ahead.slots import NAMES_REF
 from crawling.experiment.attempt import TRIAL_REF
+from crawling.keeper.leftovers import remove
 from crawling.services.losses import shift_was_reaped
 from crawling.services.shifts import LONGEST_SLICES
 
@@ -71,7 +72,7 @@ def enqueue_shift(process: int, epoch: int, *, leave: Collection[JobStatus] = (J
         if job is None or job.get_status() not in leave:
             # left over from a job that ended, or from a database that has been restored since: not what is wanted now
             if job is not None:
-                job.delete()
+                remove(job)
             _enqueue(queue, job_id, process, epoch)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from crawling.audit import note
 from crawling.errors import BadOrder, NotThere, WrongState
@@ -57,8 +58,27 @@ def edit_crawl(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None = 
     fields = dict(fields)
     if (stated := fields.pop("revision", None)) is not None:
         revision = _read_revision(stated)
+    with _one_after_the_other(crawl.pk):
+        return _edit_by_bank_and_order(CrawlJob.objects.get(pk=crawl.pk), fields, by, revision)
+
+
+@contextmanager
+def _one_after_the_other(crawl_id: int) -> Iterator[None]:
+    """Of two edits at once one might have the last word at the bank and the other in the order. No transaction spans the two, so that it is
+    a lock of the session."""
+    key = f"edit/{crawl_id}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [key])
+
+
+def _edit_by_bank_and_order(crawl: CrawlJob, fields: Mapping[str, Any], by: User | None, revision: int | None) -> CrawlJob:
     if revision is not None:
-        _check_revision(CrawlJob.objects.get(pk=crawl.pk), revision)
+        _check_revision(crawl, revision)
     errors = {name: f"cannot be edited; these can: {', '.join(EDITABLE)}" for name in fields if name not in EDITABLE}
     order, mistakes = read_order(_edited_order(crawl, {name: fields[name] for name in EDITABLE if name in fields}))
     errors |= mistakes or (login_errors(order) if order and "login_url" in fields else {})

@@ -14,6 +14,7 @@ from django.contrib.auth.models import Permission
 from django.db import transaction
 from django.urls import reverse, set_urlconf
 from django.utils import timezone
+from rq.executions import Execution
 from rq.job import JobStatus
 
 from crawling.errors import BadOrder
@@ -182,8 +183,13 @@ def test_the_keeper_wakes_the_chores_again_once_their_worker_was_killed(started)
     wake_courier()
     assert queue.job_ids == []
     job.heartbeat(timezone.now() - 2 * SILENT, ttl=600)
+    with queue.connection.pipeline() as pipeline:
+        execution = Execution.create(job, ttl=90, pipeline=pipeline)
+        pipeline.execute()
+    queue.connection.delete(execution.key)  # as Redis does after 90 s
     wake_courier()
     assert queue.job_ids == ["alerts"]
+    assert queue.started_job_registry.count == 0
     queue.connection.flushdb()
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from allocation.errors import BankBusy
 from allocation.models import Process, Request, RequestState
@@ -16,6 +17,8 @@ from crawling.models import CrawlJob
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.editing import edit_crawl
 from tests.crawling.conftest import granted_starts
+from tests.crawling.frontiers import other_connection
+from tests.crawling.test_run_lock import waits
 
 SEED = "http://127.0.0.1:8900/"
 
@@ -105,3 +108,18 @@ def test_form_command_and_page_have_it(pool, loopback, client, admin_user):
     assert "10: urgent" in client.get(f"/crawls/{crawl.pk}/").content.decode()
     assert 'name="priority" value="10"' in client.get(f"/crawls/{crawl.pk}/scope/").content.decode()
     assert 'name="priority" value="10"' in client.get(f"/crawls/new/?clone={crawl.pk}").content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_edits_at_once_cannot_each_have_the_last_word_at_one_place(order, pool):
+    run = begin(order, "one")
+
+    with other_connection(["SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"edit/{run.crawl_id}"]]):
+        assert waits(lambda: edit_crawl(run.crawl, {"priority": 5}))
+
+    assert Process.objects.get(run_process__run=run).priority == CrawlJob.objects.get().priority == 0
+    edit_crawl(run.crawl, {"priority": 5})
+    assert Process.objects.get(run_process__run=run).priority == CrawlJob.objects.get().priority == 5
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+        assert cursor.rowcount == 0

@@ -71,7 +71,7 @@ def test_who_scrolls_up_is_left_in_peace_until_the_jump_to_the_end(page, run):
     log(run, 1201, 1210)
     page.clock.run_for(2_000)
 
-    expect(page.get_by_role("link", name="jump to the end (10 new)")).to_be_visible()
+    expect(page.get_by_role("link", name="jump to the end (10 new)")).to_be_visible(timeout=30_000)  # an earlier refresh may be under way
     assert page.evaluate("document.getElementById('log-box').scrollTop") == 300
     expect(page.get_by_text("Following is paused")).to_be_visible()
 

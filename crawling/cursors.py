@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Value
+from django.db.models.functions import Upper
 
 from crawling.errors import UnknownCrawl, UnknownRun
-from crawling.idling import Why, why_idle
+from crawling.idling import Why, waiting_runs, why_idle
+from crawling.listing import SHORTEST_PIECE, Wanted, found_crawls
 from crawling.models import CrawlJob, Run
-from crawling.models.jobs import WORKING_STATES, RunState
+from crawling.models.jobs import SEARCHED, WORKING_STATES, RunState
 from crawling.selectors import Counts, CrawlView, counts_of, crawl_views
 
 DRAFT, WAITING = "draft", "waiting"
 #: what a crawl may be shown as
 STATES = (DRAFT, WAITING, *RunState.values)
-#: whether a run at work waits follows from the bank, so such crawls are looked at, so many at a time
-LOOKED_AT = 500
 
 
 @dataclass(frozen=True)
@@ -56,34 +55,18 @@ def list_crawls(
 ) -> tuple[list[CrawlView], int | None]:
     """A page of crawls, the newest first, and the id to go on before; None at the end.
 
-    text: part of the name, in any case. A page may hold fewer than `limit` although there are more: where only looking
-    tells the state, one page looks at LOOKED_AT crawls.
+    text: part of the name, in any case.
     """
-    latest = Run.objects.filter(crawl=OuterRef("pk"), is_latest=True)
-    found = CrawlJob.objects.annotate(run_state=Subquery(latest.values("state")))
-    if tag:
-        found = found.filter(tags__contains=[tag])
+    # Whether a run at work waits follows from the bank.
+    found = found_crawls(Wanted(state=state, tag=tag), waiting_runs() if state in (WAITING, *WORKING_STATES) else ())
+    if len(text) >= SHORTEST_PIECE:  # names are part of what is indexed
+        found = found.annotate(words=SEARCHED).filter(words__contains=Upper(Value(text)))
     if text:
         found = found.filter(name__icontains=text)
     if before is not None:
         found = found.filter(pk__lt=before)
-    if state == DRAFT:
-        found = found.filter(run_state=None)
-    elif state == WAITING or state in WORKING_STATES:
-        return _by_look(found.filter(run_state__in=WORKING_STATES), lambda view: view.state == state, limit)
-    elif state:
-        found = found.filter(run_state=state)
     rows = list(found.order_by("-pk")[: limit + 1])
     return crawl_views(rows[:limit]), rows[limit - 1].pk if len(rows) > limit else None
-
-
-def _by_look(found: QuerySet[CrawlJob], is_wanted: Callable[[CrawlView], bool], limit: int) -> tuple[list[CrawlView], int | None]:
-    rows = list(found.order_by("-pk")[: LOOKED_AT + 1])
-    looked_at = rows[:LOOKED_AT]
-    wanted = [view for view in crawl_views(looked_at) if is_wanted(view)]
-    if len(wanted) > limit:
-        return wanted[:limit], wanted[limit - 1].id
-    return wanted, looked_at[-1].pk if len(rows) > LOOKED_AT else None
 
 
 def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tuple[list[RunView], int | None]:

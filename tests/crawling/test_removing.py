@@ -89,7 +89,7 @@ def test_who_finds_another_at_it_leaves_the_run_to_him(two):
         assert not removing.remove_rows()
         assert rows() == asked
 
-    assert removing.remove_rows()
+    assert removing.remove_rows(seconds=60)
     assert rows() == before
 
 
@@ -143,7 +143,7 @@ def test_the_keeper_deletes_by_the_rules_and_notes_why(two):
     set_retention(first.crawl, {"keep_runs": 1}, by=None)
 
     keep_to_rules()
-    removing.remove_rows()
+    removing.remove_rows(seconds=60)
 
     assert Run.everything.get() == second
     entry = LogEntry.objects.latest("pk")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db.models import F
 
-from crawling.models import Page
+from crawling.models import HotPage, Page
 from crawling.rules.revisits import Check, due_again
 from crawling.services.creating import start_run
 from tests.crawling.test_crawl_path import links
@@ -79,6 +79,7 @@ def test_a_run_asks_for_what_changes_and_carries_over_what_stays(news, crawl_to_
     assert (asked_second, asked_third, asked_fourth) == (everything, ["/"], everything)
     assert {url.removeprefix(news.url): state for url, state in third.urls.values_list("url", "state")} == dict.fromkeys(everything, "s")
     assert third.pages.exclude(reused_from=None).count() == 3
+    assert not HotPage.objects.exists()  # which counts what several crawls want
     assert dict(third.pages.values_list("url__url", "digest")).items() - dict(second.pages.values_list("url__url", "digest")).items() == {
         (f"{news.url}/", third.pages.get(url__url=f"{news.url}/").digest)
     }

@@ -14,6 +14,7 @@ from statistics import median
 
 import pytest
 
+from crawling.models import Shift
 from crawling.services.steering import stop
 from tests.crawling.raw import read_request
 from tests.crawling.test_zero_gaps import Web, crawl, ended, serving
@@ -143,6 +144,7 @@ def look_at(order, tmp_path, name, talk, *, hosts):
             (beside if pit.has_a_toe else alone).append(web.at_work)
             time.sleep(LOOK_SECONDS)
         kept = pit.seconds(since, time.monotonic()) / (TOES * (time.monotonic() - since))
+        assert not Shift.objects.exclude(ended_at=None).exists(), "a shift has ended, so what was seen says nothing of the pit"
         stop(run.crawl)
         wait_until(lambda: ended([run]), seconds=60)
     return Looks(kept, beside, alone)

@@ -45,6 +45,7 @@ QUERIES = {
     "dns/hard/": ("q=site5", "status=timeout", "sort=fails", "page=50"),
     "dns/why/": ("host=%(host_name)s",),
     "trials/": ("page=3",),
+    "crawls/<int:pk>/log/": ("text=3abc", "text=nothing+has+this", "level=error", "level=warning"),
     "api/crawls/<crawl_id>/log": ("q=3abc", "level=error"),
     "api/crawls/<crawl_id>/reports/changes": ("against=1",),
     "bank/<int:pool>/": ("q=crawl+7", "page=3"),
@@ -89,12 +90,13 @@ def _values(filled: Filled) -> dict[str, Any]:
     host = Host.objects.filter(name__startswith="www5").earliest("name")
     old, new = (Url.objects.get(run__crawl=filled.twice, run__number=n, fingerprint=5).pk for n in (1, 2))
     return {
-        "crawl": filled.crawl, "twice": filled.twice, "url": page.pk, "page_id": page.pk, "address": page.final_url, "old": old, "new": new,
+        "crawl": filled.crawl, "twice": filled.twice, "url": page.pk, "page_id": page.pk, "address": page.final_url,
+        "old": old, "new": new, "old_id": old, "new_id": new,
         "waiting": Url.objects.filter(run__crawl=filled.crawl, state="q").earliest("pk").pk, "number": 1, "version": 50_000,
         "pool": filled.pool, "pool_id": filled.pool, "process_id": Process.objects.filter(pool=filled.pool).earliest("pk").pk,
         "host_id": host.pk, "host_name": host.name, "name": host.name, "kind": "csv", "verb": "start", "deed": "pin", "key": 50,
         "trial_id": Trial.objects.latest("pk").pk, **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id"), 1),
-        "delivery": 1, "delivery_id": 1,
+        "delivery": 1, "delivery_id": 1, "ending": "txt",
     }  # fmt: skip
 
 

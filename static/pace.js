@@ -80,7 +80,10 @@
     if (every.value !== "0") timer = setInterval(ask, 1000 * Number(every.value));
     tell();
   }
-  pace();
-  setInterval(tell, 1000);
-  document.addEventListener("visibilitychange", ask);
+  // Not before all scripts are there: a question that nobody hears would be the last.
+  document.addEventListener("DOMContentLoaded", () => {
+    pace();
+    setInterval(tell, 1000);
+    document.addEventListener("visibilitychange", ask);
+  });
 })();

@@ -36,8 +36,8 @@ STEPS = {
     "after the write": Step("", 'INSERT INTO "allocation_release"'),
     "before the commit": Step('INSERT INTO "allocation_release"', 'INSERT INTO "allocation_event"'),
     "after the commit": Step('INSERT INTO "allocation_event"', 'FROM "crawling_run"', before=True),
-    "between two batches of pages": Step('INSERT INTO "crawling_page"', 'FROM "crawling_run"', before=True),
-    "while it records pages": Step("", 'INSERT INTO "crawling_page"'),
+    "between two batches of pages": Step("INSERT INTO crawling_runcount", 'FROM "crawling_run"', before=True),
+    "while it records pages": Step("", "INSERT INTO crawling_runcount"),
 }
 
 

@@ -9,7 +9,7 @@ from crawling.models import CrawlJob, Identity
 from crawling.services.creating import start_run
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl
-from tests.browser.test_accessible import SCREENS, TOO_WIDE
+from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def crawl(make_web) -> CrawlJob:
     return crawl
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", ONE_SCREEN)
 def test_what_saving_removes_is_shown_in_place_and_what_was_typed_stays(browse, crawl, screen):
     page = browse("operator", f"/crawls/{crawl.pk}/scope/", **SCREENS[screen])
     page.evaluate("document.body.dataset.mark = 'not reloaded'; document.querySelectorAll('details').forEach((one) => one.open = true)")
@@ -34,7 +34,7 @@ def test_what_saving_removes_is_shown_in_place_and_what_was_typed_stays(browse, 
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", ONE_SCREEN)
 def test_seeds_with_mistakes_are_told_beside_what_was_typed(browse, crawl, screen):
     page = browse("operator", f"/crawls/{crawl.pk}/frontier/", **SCREENS[screen])
     page.get_by_role("link", name="Add seeds").click()

@@ -238,7 +238,7 @@ def test_what_is_sealed_opens_with_this_key_or_the_one_before_it_only(settings):
         ("headers", {"A": MASK}, "is not shown again"),
         ("credentials", {"a.test": "me"}, "write user:password"),
         ("proxy", "ftp://a.test", "socks5://user:password@host:port"),
-        ("read_seconds", 0, "greater than 0"),
+        ("read_seconds", 0, "more than 0"),
         ("login_fields", {"user": "me"}, "belong together"),
         ("posts", {"nowhere": ""}, "is not a URL"),
     ],

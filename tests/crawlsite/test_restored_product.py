@@ -29,6 +29,7 @@ def stop(product: Supervisor) -> None:
     product.process.wait(20)
 
 
+@pytest.mark.drill  # the same with the commands alone stands in test_backup
 @pytest.mark.timeout(600)
 def test_what_was_backed_up_at_work_is_started_elsewhere_and_goes_on(start, place):
     settings = {"DEMO": "true", "DEMO_PORT": str(free_port()), "BANK_LEASE_SECONDS": "5", "BANK_PICKUP_SECONDS": "5"}

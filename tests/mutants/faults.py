@@ -13,7 +13,7 @@ PURE = {
     "is content as soon as anybody can finish": Fault(
         "allocation.banker:examine", "process in order if state_is_safe", "bool(order) if state_is_safe"
     ),
-    "compares with < instead of <=": Fault("allocation.safety:fits", "x > y", "x >= y"),
+    "compares with < instead of <=": Fault("allocation.safety:fits", "map(le, a, b)", "(x < y for x, y in zip(a, b))"),
     "checks against Max instead of Need": Fault("allocation.banker:State.need", "minus(most, held)", "most"),
     "freezes holders too once the first was passed often enough": Fault("allocation.fairness:refusal", "if asker.holds", "if False"),
 }

@@ -1,4 +1,4 @@
-"""Reads what a decision needs, in four statements: all that time the pool is locked.
+"""Reads what a decision needs, the pool being locked all that time: few statements, and most of them sent together.
 
 Django's queries take longer to build than these take to run, and a hundred holders as model instances longer than the
 search for a safe sequence.
@@ -6,7 +6,7 @@ search for a safe sequence.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 
 from allocation.banker import Vector
 from allocation.models import Pool, Process
-from allocation.services.transaction import planned_cursor
+from allocation.services.transaction import in_one_go, planned_cursor
 
 M = TypeVar("M", bound=Model)
 
@@ -58,21 +59,23 @@ def lock_pool_of(process: int) -> Pool | None:
 
 def surroundings(pool: Pool, named: Collection[int]) -> Surroundings:
     """Read what stands round a pool. Call it after `lock_pool`, in statements that begin once the lock is there."""
-    with planned_cursor() as cursor:
-        cursor.execute(
-            "SELECT array_agg(key ORDER BY ordinal), array_agg(unit ORDER BY ordinal),"
-            " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s AND waits.state = 'waiting')"
-            " FROM allocation_resourceclass WHERE pool_id = %s",
-            [pool.pk, pool.pk],
-        )
-        keys, units, has_waiters = cursor.fetchone()
-        cursor.execute(
-            "SELECT id, label, max_claim, allocated, kept_until FROM allocation_process WHERE holding AND pool_id = %s ORDER BY id",
-            [pool.pk],
-        )
-        holders = {row[0]: Holder(*row) for row in cursor.fetchall()}
-    processes = _many(Process, "WHERE id = ANY(%s) AND pool_id = %s ORDER BY id", list(named), pool.pk) if named else []
-    return Surroundings(dict(zip(keys or [], units or [], strict=True)), has_waiters, {p.pk: p for p in processes}, holders)
+    with planned_cursor() as classes, planned_cursor() as holding, planned_cursor() as others:
+        with in_one_go():
+            classes.execute(
+                "SELECT array_agg(key ORDER BY ordinal), array_agg(unit ORDER BY ordinal),"
+                " EXISTS (SELECT FROM allocation_request AS waits WHERE waits.pool_id = %s AND waits.state = 'waiting')"
+                " FROM allocation_resourceclass WHERE pool_id = %s",
+                [pool.pk, pool.pk],
+            )
+            holding.execute(
+                "SELECT id, label, max_claim, allocated, kept_until FROM allocation_process WHERE holding AND pool_id = %s ORDER BY id",
+                [pool.pk],
+            )
+            _select(others, Process, "WHERE id = ANY(%s) AND pool_id = %s ORDER BY id", list(named), pool.pk)
+        keys, units, has_waiters = classes.fetchone()
+        holders = {row[0]: Holder(*row) for row in holding.fetchall()}
+        processes = {process.pk: process for process in _read(others, Process)}
+    return Surroundings(dict(zip(keys or [], units or [], strict=True)), has_waiters, processes, holders)
 
 
 def numbers_taken(request_id: UUID, process: int) -> bool:
@@ -97,14 +100,18 @@ def put_pool(pool: Pool, available: Vector, *, channel: str | None) -> None:
 
 
 def _one(model: type[M], where: str, *values: Any) -> M | None:
-    return next(iter(_many(model, where, *values)), None)
-
-
-def _many(model: type[M], where: str, *values: Any) -> list[M]:
-    names, select = _reading(model)
     with planned_cursor() as cursor:
-        cursor.execute(f"{select} {where}", values)
-        return [model.from_db(connection.alias, names, row) for row in cursor.fetchall()]
+        _select(cursor, model, where, *values)
+        return next(_read(cursor, model), None)
+
+
+def _select(cursor: CursorWrapper, model: type[Model], where: str, *values: Any) -> None:
+    cursor.execute(f"{_reading(model)[1]} {where}", values)
+
+
+def _read(cursor: CursorWrapper, model: type[M]) -> Iterator[M]:
+    names = _reading(model)[0]
+    return (model.from_db(connection.alias, names, row) for row in cursor.fetchall())
 
 
 @cache

@@ -190,10 +190,10 @@ def test_a_crawl_that_was_never_started_and_nonsense_do_no_harm(viewer, address,
 
 def test_the_page_asks_the_same_queries_however_long_the_log_is(viewer, address, run, django_assert_max_num_queries):
     viewer.get(address)
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         viewer.get(address)
     LogLine.objects.bulk_create(LogLine(run=run, level=Level.INFO, message=f"line {number}") for number in range(10, 1500))
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert len(shown(viewer.get(address))) == 1000
 
 

@@ -91,7 +91,7 @@ def test_killed_database_comes_back(site):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.drill)])
 def test_stop_leaves_nothing_running_within_ten_seconds(start, number):
     """Even of processes that ignore SIGTERM or left their process group."""
     stubborn = "worker: python -m tests.crawlsite.stubborn\n" if number == signal.SIGTERM else ""

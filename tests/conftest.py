@@ -24,8 +24,22 @@ hypothesis_settings.register_profile("suite", deadline=None, max_examples=100 if
 hypothesis_settings.load_profile("suite")
 
 
+#: what takes long begins first, or one worker would be at it alone when the others have nothing left
+LONG = (
+    "crawlsite/",
+    "browser/test_every_page",
+    "browser/test_story",
+    "kill_anywhere/",
+    "races/",
+    "mutants/",
+    "api/test_schemathesis",
+    "test_roles",
+)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the full sizes to `make drill`."""
+    """Leave the full sizes to `make drill`, and begin with what takes long."""
+    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONG))
     if not DRILL:
         left_out = [item for item in items if item.get_closest_marker("drill")]
         config.hook.pytest_deselected(items=left_out)

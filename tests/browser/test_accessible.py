@@ -48,6 +48,7 @@ def test_pages_before_there_is_anything(open_as, pool):
     assert not found, "\n".join(found)
 
 
+@pytest.mark.drill  # dark and narrow, all of these are judged by `test_every_page`
 def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
     web = make_web()
     web.enough.set()
@@ -71,6 +72,7 @@ def test_pages_of_a_house_full_of_crawls(open_as, make_web, user_of):
     assert not found, "\n".join(found)
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize("open_as", ONE_SCREEN, indirect=True)
 def test_the_trials_before_and_after_there_is_one(open_as, user_of):
     page = open_as("operator")

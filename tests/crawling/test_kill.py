@@ -40,9 +40,8 @@ def kill_both(worker):
     os.kill(horse.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(
-    "kill", [pytest.param(kill_horse, marks=pytest.mark.drill), pytest.param(kill_worker, marks=pytest.mark.drill), kill_both]
-)
+@pytest.mark.parametrize("kill", [kill_horse, kill_worker, kill_both])
+@pytest.mark.drill  # three crawls that survive the same stand in tests/kill_anywhere
 def test_a_crawl_survives_its_worker(kill, make_site, order, tmp_path):
     site = make_site(ladder(PAGES))
     run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))

@@ -122,6 +122,7 @@ def test_kill_of_the_supervisor_ends_its_children_and_the_next_start_works(start
     assert living(pids) == []
 
 
+@pytest.mark.drill
 def test_child_that_outlives_a_killed_supervisor_is_stopped_by_the_next_start(start):
     """Where the kernel tells children nothing of their parent's end, their notes do."""
     with_stranger = start(f"{WEB}other: {sys.executable} -c 'import time; time.sleep(600)'\n")

@@ -68,7 +68,7 @@ def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
     with suppress(KeyboardInterrupt):
         while run.state not in ENDED_STATES:
             looks.append(look(run, worker, time.monotonic() - began))
-            time.sleep(1)
+            time.sleep(1)  # one look a second is enough of a curve over many minutes
             run.refresh_from_db()
     print(f"{run.state}: {run.reason}")
     return looks

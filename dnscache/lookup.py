@@ -100,7 +100,7 @@ def _exchange(questions: list[Question], server: Server, seconds: float) -> None
                 question.fail(f"{type(error).__name__}: {error}", _text(server))
             else:
                 sent.append((question, query, sock))
-        for question, query, sock in reversed(sent):  # whose answer comes last: the others' are there by then, and wake nobody
+        for question, query, sock in sent:  # addresses of IPv4 first: a silent other family must leave them time for TCP
             _receive(question, query, sock, server, until)
 
 

@@ -7,6 +7,7 @@
 | `nodata` `nodatanosoa` | the name is there, no address is |
 | `sf` `refused` `to` `drop1` | SERVFAIL; REFUSED; silence; silence to the first packet of each type |
 | `tc` `many` | truncated over UDP: one address, 200 addresses over TCP |
+| `tcsix` | silence to whoever asks for AAAA; A is truncated over UDP, and 50 ms away over TCP |
 | `tcdead` | truncated over UDP; over TCP the connection is closed without a word |
 | `wrongid` `wrongq` `garbage` | at once a packet with another id or question (naming `FORGED`), or of nonsense; then the answer |
 | `poison` | with an address for `victim.test` that nobody asked for |

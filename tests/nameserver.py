@@ -67,15 +67,20 @@ class NameServer:
             response.set_rcode(dns.rcode.SERVFAIL)
         elif name in self.hosts:
             add(response, name, rdtype, self.hosts[name])
-        elif scenario == "to" or (scenario == "drop1" and times == 1) or (scenario == "tcdead" and transport == "tcp"):
+        elif (
+            scenario == "to"
+            or (scenario == "drop1" and times == 1)
+            or (scenario == "tcdead" and transport == "tcp")
+            or (scenario == "tcsix" and rdtype == dns.rdatatype.AAAA)
+        ):
             return None
-        elif transport == "udp" and scenario in ("tc", "tcdead", "many"):
+        elif transport == "udp" and scenario in ("tc", "tcdead", "tcsix", "many"):
             response.flags |= dns.flags.TC
         elif scenario == "rebind":
             add(response, name, rdtype, [PUBLIC] if times == 1 else ["127.0.0.1"])
         else:
-            if scenario == "slow":
-                self.closing.wait(int(argument) / 1000)
+            if scenario in ("slow", "tcsix"):
+                self.closing.wait(int(argument or 50) / 1000)
             SCENARIOS.get(scenario, plain)(response, name, rdtype, argument)
         return response
 

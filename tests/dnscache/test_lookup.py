@@ -139,3 +139,9 @@ def test_the_setting_names_the_servers(settings):
     settings.DNS_SERVERS = (("192.0.2.53", 5353),)
 
     assert configured_servers() == (("192.0.2.53", 5353),)
+
+
+def test_a_silent_family_leaves_the_other_time_for_tcp(look_up):
+    reply = look_up("tcsix.test", seconds=0.5)
+
+    assert (reply.status, reply.addresses) == (Status.OK, (PLAIN,))

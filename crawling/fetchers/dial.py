@@ -9,13 +9,16 @@ from __future__ import annotations
 import io
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from http.client import HTTPResponse, IncompleteRead, RemoteDisconnected
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import certifi
 import requests
@@ -97,6 +100,33 @@ class _Reader(io.BufferedReader):
         return head
 
 
+class _Sockets:
+    """Those of a session, so that they can be cut off: whoever reads from one is told at once that nothing more comes."""
+
+    def __init__(self) -> None:
+        self._open: WeakSet[socket.socket] = WeakSet()
+        self._lock = threading.Lock()
+        self.are_cut = False
+
+    def add(self, sock: socket.socket) -> None:
+        with self._lock:
+            self._open.add(sock)
+            if self.are_cut:
+                _shut(sock)
+
+    def cut(self) -> None:
+        """Shut all that there are, and all that come."""
+        with self._lock:
+            self.are_cut = True
+            for sock in self._open:
+                _shut(sock)
+
+
+def _shut(sock: socket.socket) -> None:
+    with suppress(OSError):  # it has been closed
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not TLS's own, which takes its state away from whoever reads
+
+
 class _PinnedConnection(HTTPConnection):
     """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes, `sent_bytes` and `head_bytes`,
     and what counts all that has come, `incoming`."""
@@ -109,15 +139,18 @@ class _PinnedConnection(HTTPConnection):
         answer_seconds: float,
         answer_bytes: int,
         read_seconds: float,
+        sockets: _Sockets,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self._sockets = sockets
         self._pinned_address, self._way, self._limits = pinned_address, way, (answer_seconds, answer_bytes)
         self._read_seconds = read_seconds
         self._repeat: Callable[[], None] | None = None
         self._sent: list[bytes] = []
 
     def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
+        self._sockets.add(sock)
         response = HTTPResponse(sock, *args, **kwargs)
         self._incoming = _Incoming(response.fp.detach(), *self._limits, begun=partial(sock.settimeout, self._read_seconds))
         response.fp = self._reader = _Reader(self._incoming)
@@ -157,7 +190,7 @@ class _PinnedConnection(HTTPConnection):
         try:
             return super().getresponse()
         except (RemoteDisconnected, ConnectionResetError):
-            if self._repeat is None or self._incoming.has_begun:
+            if self._repeat is None or self._incoming.has_begun or self._sockets.are_cut:
                 raise
         self.close()
         self._repeat()
@@ -200,8 +233,8 @@ class _PinnedRequest(PreparedRequest):
 class _PinnedAdapter(HTTPAdapter):
     """Connections kept by scheme, name, port and address: a site that moves gets a new one."""
 
-    def __init__(self, trust: ssl.SSLContext, **limits: float) -> None:
-        self._trust, self._limits = trust, limits
+    def __init__(self, trust: ssl.SSLContext, **options: Any) -> None:
+        self._trust, self._options = trust, options
         super().__init__(pool_connections=MOST_SITES, pool_maxsize=IDLE_PER_SITE)
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:
@@ -223,7 +256,7 @@ class _PinnedAdapter(HTTPAdapter):
             "maxsize": IDLE_PER_SITE,
             "ssl_context": self._trust,
         }
-        context |= {"pinned_address": request.address, "way": request.way, **self._limits}
+        context |= {"pinned_address": request.address, "way": request.way, **self._options}
         pool: HTTPConnectionPool = self.poolmanager.connection_from_pool_key(key, context)
         return pool
 
@@ -256,9 +289,16 @@ class PinnedSession(requests.Session):
         self.trust_env = False
         self.adapters.clear()
         trust = ssl.create_default_context(cafile=authorities or certifi.where())
-        self._pinned = adapter = _PinnedAdapter(trust, answer_seconds=answer_seconds, answer_bytes=answer_bytes, read_seconds=read_seconds)
+        self._sockets = _Sockets()
+        self._pinned = adapter = _PinnedAdapter(
+            trust, answer_seconds=answer_seconds, answer_bytes=answer_bytes, read_seconds=read_seconds, sockets=self._sockets
+        )
         self.mount("http://", adapter)
         self.mount("https://", adapter)
+
+    def cut_off(self) -> None:
+        """End every fetch under way, but for those that are still connecting, and begin none any more."""
+        self._sockets.cut()
 
     def get_pinned(
         self,
@@ -279,6 +319,8 @@ class PinnedSession(requests.Session):
         no port.
         """
         ip_address(address)
+        if self._sockets.are_cut:
+            raise requests.ConnectionError("cut off")
         # Session.prepare_request and Session.send merge settings, cookies and hooks that are all empty here, which takes longer
         # than the rest of requests together, and send() prepares the next hop of every redirect.
         request = _PinnedRequest()

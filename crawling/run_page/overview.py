@@ -206,5 +206,7 @@ def _verbs(run: Run) -> tuple[str, ...]:
     if run.state in ENDED_STATES:
         return ("start",)
     if run.state in WORKING_STATES:
-        return ("pause", "stop")
-    return () if run.state == RunState.STOPPING else ("resume", "stop")
+        return ("pause", "stop", "abort")
+    if run.state == RunState.STOPPING:
+        return () if run.aborted_at else ("abort",)
+    return ("resume", "stop", "abort")

@@ -24,6 +24,8 @@ from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
 from crawling.services.takeover import rejoin
 from crawling.services.telling import tell
 
+STOPPED = "Stopped by an operator; its pages are kept."
+ABORTED = "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
 
@@ -133,7 +135,7 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
     if run.state == RunState.PAUSING:
         return RunState.PAUSED, paused_sentence(run)
     if run.state == RunState.STOPPING:
-        return RunState.STOPPED, run.trouble or "Stopped by an operator; its pages are kept."
+        return RunState.STOPPED, run.trouble or (ABORTED if run.aborted_at else STOPPED)
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():

@@ -25,7 +25,7 @@ from crawling.frontier.recording import Memory, Outcome, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.frontier.verdicts import keep_links
 from crawling.models import CrawlJob, Run, Shift
-from crawling.models.jobs import WORKING_STATES
+from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.sealing import SealBroken
 from crawling.services.minding import mind_thresholds
@@ -51,6 +51,13 @@ WAIT_SECONDS = 0.02
 LOOK_SECONDS = 1.0
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
+#: those of a run that an operator pauses or stops get this long, and those that were cut off
+LET_END_SECONDS = 60.0
+CUT_SECONDS = 1.0
+#: in these an operator, or a threshold, has ended the fetching
+RESTING_STATES = (RunState.PAUSING, RunState.STOPPING)
+LEASE_LOST = "its lease was lost"
+ABORTED = "an operator aborted the run"
 
 
 class ShiftWork:
@@ -186,6 +193,8 @@ class ShiftWork:
         self._show_toes()
         self._obey(run.crawl)
         if ending := self._reason_to_end(run):
+            if run.state in RESTING_STATES and not run.aborted_at:
+                self._let_end()
             self.stop(ending)
         elif self._has_nothing():
             self._end_if_nothing_is_due()
@@ -193,6 +202,25 @@ class ShiftWork:
             self._buyer.look()
             self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory_stage.units_for)
         self._fit_toes(run)
+
+    def _let_end(self) -> None:
+        """Hand out nothing more, and wait until the toes are done, unless there is a reason to end at once."""
+        self._bench.close()
+        until = time.monotonic() + LET_END_SECONDS
+        while self._toes.at_work() and time.monotonic() < until and not self._ending:
+            self._collect()
+            self._write_if_due()
+            self._memory_stage.tend()
+            if time.monotonic() - self._looked_at > LOOK_SECONDS:
+                self._looked_at = time.monotonic()
+                self._show_toes()
+                self.stop(self._reason_to_hurry())
+
+    def _reason_to_hurry(self) -> str:
+        """Why fetches under way are not to be waited for any longer; empty if they are."""
+        if self._lease.is_lost:
+            return LEASE_LOST
+        return ABORTED if Run.objects.filter(pk=self._shift.process.run_id, aborted_at__isnull=False).exists() else ""
 
     def _obey(self, crawl: CrawlJob) -> None:
         """Follow what was edited, or end so that the next shift does."""
@@ -211,7 +239,8 @@ class ShiftWork:
             return "it could not log in"
         age = self._looked_at - self._began_at
         reasons: tuple[tuple[str, Callable[[], object]], ...] = (
-            ("its lease was lost", lambda: self._lease.is_lost),
+            (LEASE_LOST, lambda: self._lease.is_lost),
+            (ABORTED, lambda: run.aborted_at),
             (f"the run is {run.state}", lambda: run.state not in WORKING_STATES),
             ("a limit is reached", lambda: limit_reached(run)),
             ("a threshold is reached", lambda: mind_thresholds(run, timezone.now())),
@@ -244,12 +273,25 @@ class ShiftWork:
         self._kit.room.end()
         self._bench.close()
         self._archive.end()
-        all_ended = self._toes.join(JOIN_SECONDS)
-        while not self._toes.outcomes.empty():
-            self._outcomes.append(self._toes.outcomes.get())
-        self._write(is_ending=True)
+        all_ended = self._cut_off() if self._ending == ABORTED else self._finish_writing()
         self._archive.close()
         self._hosts.close(still_fetching=not all_ended)
         self._clerk.close()
         self._look_ups.close()
         end_shift(self._shift, self._ending or "it failed")
+
+    def _finish_writing(self) -> bool:
+        """Write down what the toes finish in time; whether that is all."""
+        all_ended = self._toes.join(JOIN_SECONDS)
+        while not self._toes.outcomes.empty():
+            self._outcomes.append(self._toes.outcomes.get())
+        self._write(is_ending=True)
+        return all_ended
+
+    def _cut_off(self) -> bool:
+        """End the fetches and write nothing more; whether the toes have ended, as otherwise they will with this process.
+
+        What the archive's file has beyond its committed length goes when the run's files are closed.
+        """
+        self._kit.session.cut_off()
+        return self._toes.join(CUT_SECONDS)

@@ -251,7 +251,7 @@ IN_JSON = {
     "crawls/<int:pk>/runs/<int:number>/delete/": "DELETE api/crawls/<crawl_id>/runs/<number>",
     "crawls/<int:pk>/retry/": "POST api/crawls/<crawl_id>/retry-failed",
     "crawls/<int:crawl>/max/": "PATCH api/crawls/<crawl_id>",
-    "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$": "POST api/crawls/<crawl_id>/start",
+    "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$": "POST api/crawls/<crawl_id>/start",
     "hosts/<int:pk>/block/": "POST api/hosts/<host_id>/block",
     "account/tokens/": "POST api/tokens",
     "account/tokens/<int:pk>/revoke/": "DELETE api/tokens/<token_id>",

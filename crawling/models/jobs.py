@@ -148,6 +148,7 @@ class Run(models.Model):
         ]
         indexes = [
             models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"),
+            models.Index(fields=["finished_at"], condition=Q(is_latest=True), name="latest_runs_by_end"),
             models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="runs_to_be_removed"),
         ]
 

@@ -13,7 +13,7 @@ from crawling.archive.files import seal_all
 from crawling.frontier.blaming import blame
 from crawling.frontier.claiming import free_hosts
 from crawling.frontier.filtering import rules_key
-from crawling.frontier.limits import ending_of, limit_reached
+from crawling.frontier.limits import ending_of, in_vain, limit_reached
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import give_back
 from crawling.logbook import write
@@ -142,7 +142,7 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
         # What was edited may let in again what had been kept out; the keeper sees to it first.
         return (RunState.FINISHED, ending_of(run)) if run.judged_by in ("", rules_key(run.crawl)) else None
     if sentence := limit_reached(run):
-        return RunState.FINISHED, sentence
+        return RunState.FINISHED, f"{sentence} {in_vain(run)}".rstrip()
     return None
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from crawling.logbook import write
 from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount, Shift
 from crawling.models.jobs import RunState
+from crawling.overview import crawls_now
 from crawling.run_page import log
 from crawling.run_page.rates import rates_of
 from crawling.services.blocking import block_host
@@ -106,12 +107,26 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
     seen(page, "Holds", "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 8 MiB of memory", "since <time")
 
 
+def test_a_run_that_fetched_nothing_with_success_looks_like_a_failure_and_says_so_wherever_it_is_met(
+    make_site, crawl_to_the_end, visit, client
+):
+    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /no"})
+    run = crawl_to_the_end(f"{site.url}/", f"{site.url}/a", f"{site.url}/no", name="Vain")
+
+    _, text = visit(run.crawl)
+
+    assert run.reason == "Nothing was fetched with success: of 3 URLs, 2 failed, 1 kept out."
+    seen(text, '<span class="state state-vain">finished</span>', run.reason)
+    assert "state-vain" in client.get(reverse("crawling:crawls")).content.decode()
+    assert [(worry.word, worry.look, worry.sentence) for worry in crawls_now().worries] == [("finished", "vain", run.reason)]
+
+
 @pytest.mark.parametrize(
     ("state", "shown", "hidden"),
     [
-        (RunState.RUNNING, [">Pause<", ">Stop<"], [">Resume<", ">Start<", ">Start again<"]),
+        (RunState.RUNNING, [">Pause<", ">Stop<", ">Abort<"], [">Resume<", ">Start<", ">Start again<"]),
         (RunState.PAUSED, [">Resume<", ">Stop<"], [">Pause<", ">Start<", ">Start again<"]),
-        (RunState.STOPPING, ["disabled", "It is ending"], [">Pause<", ">Stop<", ">Resume<"]),
+        (RunState.STOPPING, [">Abort<", "cut off"], [">Pause<", ">Stop<", ">Resume<"]),
         (RunState.STOPPED, [">Start again<"], [">Pause<", ">Stop<"]),
     ],
 )

@@ -16,7 +16,7 @@ from crawling.services.steering import pause, stop
 from tests.crawling.pages import browser, soup
 
 LIST = "crawling:crawls"
-VERBS = ("start", "pause", "resume", "stop")
+VERBS = ("start", "pause", "resume", "stop", "abort")
 
 
 @pytest.fixture
@@ -195,12 +195,12 @@ def test_buttons_steer_and_lead_back_to_where_they_stood(operator, order):
     here = f"{reverse(LIST)}?state=draft"
 
     states = []
-    for verb in ("start", "pause", "resume", "stop"):
+    for verb in ("start", "pause", "resume", "stop", "start", "abort"):
         answer = operator.post(reverse("crawling:steer", args=[crawl.pk, verb]), {"next": here}, follow=True)
         assert answer.redirect_chain == [(here, 302)]
-        states.append(crawl.runs.get().state)
+        states.append(crawl.runs.first().state)
 
-    assert states == ["queued", "paused", "queued", "stopped"]
+    assert states == ["queued", "paused", "queued", "stopped", "queued", "stopped"]
 
 
 def test_what_cannot_be_done_is_told_in_the_page(operator, order):

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from crawling.models import Page, Run
 
 CHUNK = 500
+REDIRECTS = (300, 399)
 STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
 
@@ -26,14 +27,28 @@ class PageFilter:
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that it lets through, in no order."""
+        found = self._of_status(run)
+        return found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text)) if self.text else found
+
+    def parts(self, run: Run) -> list[QuerySet[Page]]:
+        """The same in parts, no page in two, each of which an index finds.
+
+        Of all but redirects the address is the page's own column, which `pages_by_words` knows; redirects are few, and searched one by one.
+        """
+        found = self._of_status(run)
+        if not self.text:
+            return [found]
+        is_redirect, has_title = Q(status__range=REDIRECTS), Q(title__icontains=self.text)
+        return [
+            found.filter(Q(final_url__icontains=self.text) & ~is_redirect | has_title),
+            found.filter(is_redirect, url__url__icontains=self.text).exclude(has_title),
+        ]
+
+    def _of_status(self, run: Run) -> QuerySet[Page]:
         found = Page.objects.filter(run=run)
         if self.status.endswith("xx"):
-            found = found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
-        elif self.status:
-            found = found.filter(status=int(self.status))
-        if self.text:
-            found = found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text))
-        return found
+            return found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
+        return found.filter(status=int(self.status)) if self.status else found
 
 
 def in_time(pages: QuerySet[Page]) -> Iterator[Page]:

@@ -31,7 +31,7 @@ class Clone(Schema):
 
 class Retry(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
-    status: Annotated[int, Field(ge=-99, le=599)] | None = Field(None, description="only those that failed by this status")
+    status: Annotated[int, Field(ge=-99, le=599, strict=True)] | None = Field(None, description="only those that failed by this status")
     url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(None, description="only this one, by the id of its URL")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from crawling.models import Page, Run
+from crawling.span import ALWAYS, Span
 
 CHUNK = 500
 REDIRECTS = (300, 399)
@@ -17,17 +18,18 @@ STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
 @dataclass(frozen=True)
 class PageFilter:
-    """text: part of the address or title, in any case. status: `404`, or `4xx` for all of a kind. Empty: any."""
+    """text: part of the address or title, in any case. status: `404`, or `4xx` for all of a kind. Empty: any. span: of the fetch."""
 
     text: str = ""
     status: str = ""
+    span: Span = ALWAYS
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.status)
+        return bool(self.text or self.status or self.span)
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that it lets through, in no order."""
-        found = self._of_status(run)
+        found = self._narrowed(run)
         return found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text)) if self.text else found
 
     def parts(self, run: Run) -> list[QuerySet[Page]]:
@@ -35,7 +37,7 @@ class PageFilter:
 
         Of all but redirects the address is the page's own column, which `pages_by_words` knows; redirects are few, and searched one by one.
         """
-        found = self._of_status(run)
+        found = self._narrowed(run)
         if not self.text:
             return [found]
         is_redirect, has_title = Q(status__range=REDIRECTS), Q(title__icontains=self.text)
@@ -44,8 +46,8 @@ class PageFilter:
             found.filter(is_redirect, url__url__icontains=self.text).exclude(has_title),
         ]
 
-    def _of_status(self, run: Run) -> QuerySet[Page]:
-        found = Page.objects.filter(run=run)
+    def _narrowed(self, run: Run) -> QuerySet[Page]:
+        found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         if self.status.endswith("xx"):
             return found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
         return found.filter(status=int(self.status)) if self.status else found

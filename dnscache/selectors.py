@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Avg, Count, F, Max, Min, Q, Sum
+from django.db.models import Avg, Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -114,22 +114,37 @@ class Hard:
 
 #: what hard names may be sorted by; most first, but names by the alphabet and those asked again soonest
 SORTS = {
-    "weight": F("weight").desc(),
-    "name": F("name").asc(),
-    "look_up": F("resolve_ms").desc(),
-    "fails": F("fails").desc(),
-    "retry": F("retry_at").asc(nulls_last=True),
+    "weight": "-weight",
+    "name": "name",
+    "look_up": "-resolve_ms",
+    "fails": "-fails",
+    "retry": "retry_at",
 }
 
 
-def hard_names(*, status: str = "", text: str = "", sort: str = "weight", offset: int = 0, most: int = 100) -> list[Hard]:
-    """Return the reverse region, the conflict area's order being that by weight: what its rows cost or save."""
+def hard_names(*, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100) -> list[Hard]:
+    """Return the reverse region, the conflict area's order being that by weight: what its rows cost or save.
+
+    after: the name that the page before ended with; the next begins behind it, wherever it stands by now.
+    """
     found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(SORTS[sort], "name")
     if status:
         found = found.filter(status=status)
-    rows = list(found[offset : offset + most])
+    if after and (last := DnsEntry.objects.filter(name=after).first()):
+        found = found.filter(_behind(last, sort))
+    rows = list(found[:most])
     pinned = pinned_names([row.name for row in rows])
     return [Hard(row, reason_of(Status(row.status), row.fails), row.name in pinned) for row in rows]
+
+
+def _behind(last: DnsEntry, sort: str) -> Q:
+    """What comes after the name by one of SORTS, names that are as high by the alphabet."""
+    column, is_falling = SORTS[sort].removeprefix("-"), SORTS[sort].startswith("-")
+    value = getattr(last, column)
+    is_level = Q(**{column: value}) & Q(name__gt=last.name)
+    if value is None:  # those that are never asked again by themselves come last, as PostgreSQL has it
+        return is_level
+    return is_level | Q(**{f"{column}__{'lt' if is_falling else 'gt'}": value}) | Q(**{column: None})
 
 
 def hard_counts() -> dict[str, int]:

@@ -19,7 +19,7 @@ from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
 from dnscache.regions.entry import Region
 from dnscache.regions.space import Dropped, Why
 from dnscache.resolution import Resolution, Source
-from dnscache.selectors import hard_names, overview, tree_of
+from dnscache.selectors import SORTS, hard_names, overview, tree_of
 from dnscache.tally import Tally
 from tests.crawling.pages import browser, soup
 
@@ -78,6 +78,21 @@ def test_the_conflict_area_says_why_and_shows_the_heaviest_first():
         ("sf.test", "the name server failed", 0),
         ("slow.test", "slow", 5),
     ]
+
+
+def test_page_after_page_shows_every_hard_name_once_by_whatever_it_is_sorted():
+    for number in range(4):
+        know(f"n{number}.test", Status.SERVFAIL, ms=100 * (number % 2), fails=1 + number % 2)
+    for name in ("slow.test", "late.test"):  # never asked again by themselves
+        know(name, ms=4000)
+    for sort in SORTS:
+        every, after, found = [row.entry.name for row in hard_names(sort=sort)], "", []
+
+        while page := hard_names(sort=sort, after=after, most=2):
+            found += [row.entry.name for row in page]
+            after = found[-1]
+
+        assert (found, len(found)) == (every, 6)
 
 
 def test_the_tree_has_third_level_names_below_their_second_level_one():

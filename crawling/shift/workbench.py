@@ -142,7 +142,7 @@ class Workbench:
     def await_idleness(self, seconds: float, *, is_enough: Callable[[], bool]) -> None:
         """Wait until the toes have nothing to do any more, or so long; not at all if they have not, and that `is_enough`.
 
-        To be woken for each outcome would cost the process as much as a fifth of a page.
+        Who would be woken for each outcome would cost the toes a change of threads for each.
         """
         with self._changed:
             if not (self.is_idle() and is_enough()):

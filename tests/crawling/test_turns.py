@@ -1,6 +1,7 @@
 """What a shift does with the hosts that it has leased: their names hold for as long as DNS says, and no host is had twice."""
 
 import time
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -57,6 +58,25 @@ def test_however_quick_the_toes_a_host_is_let_go_once_and_after_its_last_url(tur
     assert [urls for _, _, urls in turns.bench.brought] == [1, 1, 1]
     assert turns.count() == 0
     assert Host.objects.get(name="a.test").shift is None
+
+
+@pytest.mark.parametrize(("hosts", "visits"), [(2, 2), (6, 12)])
+def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_stay(turns, monkeypatch, hosts, visits):
+    """A turn is over at once here, and there is room for two: none waits for another's last URL, and none goes for nobody's sake."""
+    monkeypatch.setattr("crawling.shift.turns.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("crawling.shift.turns.HOSTS_PER_TOE", 2)
+    names = [f"{number}.test" for number in range(hosts)]
+    for name in names:
+        settle(name)
+        turns.frontier.sow(*(f"{name}/{number}" for number in range(20)))
+    turns.lease_more(1)
+    while len(turns.bench.brought) < 12:
+        turns.notice_drained()
+        turns.refill()
+        turns.lease_more(1)
+
+    assert Counter(name for name, *_ in turns.bench.brought) == dict.fromkeys(names, 12 // hosts)
+    assert len({id(visit) for visit in turns.bench.visits}) == visits
 
 
 def test_an_address_is_asked_for_again_once_it_has_expired(turns, dns_server):

@@ -161,6 +161,7 @@ def test_the_command_prints_the_end_and_follows_each_line_once_to_the_end_of_the
             Run.objects.filter(pk=run.pk).update(state="finished")
 
     monkeypatch.setattr("crawling.management.log.time.sleep", pause)
+    monkeypatch.setattr("crawling.management.log.CHUNK", 2)  # fewer than come before any of them has settled
     call_command("crawl", "log", str(run.crawl_id), "--last", "2", "--follow", "--json")
 
     lines = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]

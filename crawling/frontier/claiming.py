@@ -44,7 +44,7 @@ RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at
     h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
 
-COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"
+COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa: S608  # a constant
 
 #: Suspects are claimed as `crawling.rules.suspects` has it. Whatever must be alone is: so any row of the hand tells whether it is there.
 CLAIM_URLS = f"""

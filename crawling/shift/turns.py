@@ -79,8 +79,7 @@ class HostTurns:
         delay_seconds = self._kit.delay_seconds = run.crawl.delay_seconds
         if (key := rules_key(run.crawl)) != self._rules:
             self._kit.filters, self._rules = filters_of(run.crawl, run), key
-            self._kit.refusals.forget()
-            self._kit.seen.forget()
+            self._kit.forget_links()
         politeness = self._kit.politeness = Politeness(**run.crawl.politeness)
         for visit in self._visits.values():
             visit.configured_delay, visit.politeness = delay_seconds, politeness

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 
 import django
@@ -46,10 +47,12 @@ def main(hosts: int) -> None:
             assert len(lease_hosts(shift, limit=most, soon_seconds=2.0, delay_seconds=1.0, lease_seconds=60.0)) == most
 
         for most in (AT_A_TIME, A_HANDFUL):
-            best = _best(lambda most=most: lease(most))
+            best = _best(partial(lease, most))
             print(f"lease {most} of {hosts:,} hosts {1e3 * best:8.2f} ms, {1e6 * best / most:.1f} µs a host")
         lease(AT_A_TIME)
-        print(f"count {A_HANDFUL} that wait while {AT_A_TIME} are leased {1e3 * _best(lambda: count_waiting(shift, most=A_HANDFUL)):8.2f} ms")
+        print(
+            f"count {A_HANDFUL} that wait while {AT_A_TIME} are leased {1e3 * _best(lambda: count_waiting(shift, most=A_HANDFUL)):8.2f} ms"
+        )
         take_turn("192.0.2.1", 0.0)
         print(f"a turn at an address that has a clock {1e6 * _best(lambda: take_turn('192.0.2.1', 0.0)):8.0f} µs")
         fresh = _best(lambda: take_turn(f"2001:db8::{next(numbers):x}", 1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Collection
@@ -103,7 +104,7 @@ class HostTurns:
         """
         self._count_requests(self._visits.values())
         drained, self._drained = self._drained, []
-        running_low = [visit for visit in self._visits.values() if visit.urls and len(visit.urls) < self._share(visit) // 2]
+        running_low = [visit for visit in self._visits.values() if 0 < len(visit.urls) < self._share(visit) * 3 // 4]
         going = self._had_their_turn([*drained, *running_low])
         claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going and not _rests(visit)])
         earlier = self._recall(claimed)
@@ -136,9 +137,12 @@ class HostTurns:
         return wanted | set(old[:waiting])
 
     def _share(self, visit: Visit) -> int:
-        """How many URLs a host is given at a time: a batch, or what its delay allows within a turn."""
-        most = min(self._crawl.batch_size, FULL_SHARE) if self._is_full else self._crawl.batch_size
-        return max(1, min(most, int(TURN_SECONDS / visit.delay))) if visit.delay else most
+        """How many URLs a host may have in hand: what its delay allows within a turn, and two batches at most, so that one is fetched while
+        the outcomes of the other are written; few if the shift is full, and a single one if the order of visits is to be exact."""
+        batch = self._crawl.batch_size
+        most = min(2 * batch, FULL_SHARE) if self._is_full else 2 * batch
+        within_turn = TURN_SECONDS / visit.delay if visit.delay else math.inf
+        return 1 if batch == 1 else max(1, int(min(most, within_turn)))
 
     def _claim(self, visits: list[Visit]) -> dict[int, list[ClaimedUrl]]:
         wanted = {visit.host.queue_id: max(0, self._share(visit) - len(visit.urls)) for visit in visits}

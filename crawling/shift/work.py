@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from django.conf import settings
 from django.utils import timezone
@@ -130,17 +130,12 @@ class ShiftWork:
         return self._ending
 
     def _collect(self) -> None:
-        """Take the outcomes that are there, waiting a little for the first."""
-        wait = WAIT_SECONDS
-        while len(self._outcomes) < 5 * WRITE_AT:
-            try:
-                outcome = self._toes.outcomes.get(timeout=wait) if wait else self._toes.outcomes.get_nowait()
-            except Empty:
-                return
+        """Wait a little, or until the toes have nothing to do, and take the outcomes that are there."""
+        self._bench.await_idleness(WAIT_SECONDS, is_enough=lambda: not self._toes.outcomes.empty())
+        while not self._toes.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
-            self._outcomes.append(outcome)
-            wait = 0.0
+            self._outcomes.append(self._toes.outcomes.get())
 
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""

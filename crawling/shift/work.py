@@ -36,6 +36,7 @@ from crawling.rules.claims import largest_document
 from crawling.rules.ranking import Order
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.politeness import Politeness
+from crawling.rules.statuses import FetchStatus
 from crawling.rules.trapgate import TrapGate
 from crawling.sealing import SealBroken
 from crawling.services.minding import mind_thresholds
@@ -152,6 +153,8 @@ class ShiftWork:
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
+        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
+            self._kit.forget_links()  # theirs do not reach the frontier
         try:
             record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
         except BaseException:

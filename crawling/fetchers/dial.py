@@ -15,9 +15,10 @@ from urllib.parse import SplitResult, urlsplit
 
 import certifi
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager, Timeout
-from urllib3.exceptions import LocationParseError
+from urllib3.exceptions import LocationParseError, ProtocolError
 
 from crawling.fetchers.egress import Way, authorization
+from crawling.fetchers.sockets import Sockets
 from crawling.fetchers.wire import PinnedPool, PinnedTlsPool
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -48,12 +49,14 @@ class PinnedSession:
         answer_bytes: int = MAX_ANSWER_BYTES,
         read_seconds: float = READ_SECONDS,
     ) -> None:
+        self._sockets = Sockets()
         self._shared: dict[str, Any] = {
             "maxsize": IDLE_PER_SITE,
             "ssl_context": ssl.create_default_context(cafile=authorities or certifi.where()),
             "answer_seconds": answer_seconds,
             "answer_bytes": answer_bytes,
             "read_seconds": read_seconds,
+            "sockets": self._sockets,
         }
         self._pools = PoolManager(num_pools=MOST_SITES)
         self._pools.pool_classes_by_scheme = {"http": PinnedPool, "https": PinnedTlsPool}
@@ -67,6 +70,10 @@ class PinnedSession:
     def close(self) -> None:
         """Let every connection go."""
         self._pools.clear()
+
+    def cut_off(self) -> None:
+        """End every fetch under way, but for those that are still connecting, and begin none any more."""
+        self._sockets.cut()
 
     @contextmanager
     def get_pinned(
@@ -96,6 +103,8 @@ class PinnedSession:
             target = f"http://{parts.netloc.rpartition('@')[2]}{target}"
             if secret := authorization(way.proxy):
                 sent["Proxy-Authorization"] = secret
+        if self._sockets.are_cut:
+            raise ProtocolError("cut off")
         connecting, answering = timeout
         response = pool.urlopen(
             method,

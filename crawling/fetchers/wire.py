@@ -15,6 +15,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from crawling.fetchers.egress import Way, connect
 from crawling.fetchers.progress import say
+from crawling.fetchers.sockets import Sockets
 from crawling.rules.steps import Step
 
 
@@ -84,15 +85,18 @@ class PinnedConnection(HTTPConnection):
         answer_seconds: float,
         answer_bytes: int,
         read_seconds: float,
+        sockets: Sockets,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self._sockets = sockets
         self._pinned_address, self._way, self._limits = pinned_address, way, (answer_seconds, answer_bytes)
         self._read_seconds = read_seconds
         self._repeat: Callable[[], None] | None = None
         self._sent: list[bytes] = []
 
     def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
+        self._sockets.add(sock)
         response = HTTPResponse(sock, *args, **kwargs)
         self._incoming = _Incoming(response.fp.detach(), *self._limits, begun=partial(sock.settimeout, self._read_seconds))
         response.fp = self._reader = _Reader(self._incoming)
@@ -132,7 +136,7 @@ class PinnedConnection(HTTPConnection):
         try:
             return super().getresponse()
         except (RemoteDisconnected, ConnectionResetError):
-            if self._repeat is None or self._incoming.has_begun:
+            if self._repeat is None or self._incoming.has_begun or self._sockets.are_cut:
                 raise
         self.close()
         self._repeat()

@@ -64,14 +64,15 @@ def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show
     try:
         while True:
             is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()  # asked first: its last line is there by then
-            tail = log_after(run, wanted, after=after, now=timezone.now(), most=CHUNK)
-            new = [line for line in tail.lines if line.pk not in shown]
-            show(new)
-            shown = {pk for pk in shown if pk > tail.following} | {line.pk for line in new}
-            is_behind = tail.newer is not None and tail.following > after
-            after = tail.following
-            if is_behind:
-                continue
+            at: int | None = after
+            while at is not None:
+                tail = log_after(run, wanted, after=at, now=timezone.now(), most=CHUNK)
+                new = [line for line in tail.lines if line.pk not in shown]
+                show(new)
+                if at == after:  # else there are lines before it that have not settled, with which the next look begins
+                    after = tail.following
+                shown = {pk for pk in shown if pk > after} | {line.pk for line in new}
+                at = tail.newer
             if is_over:
                 return
             time.sleep(POLL_SECONDS)  # rows are the truth, whoever writes them; a person watches

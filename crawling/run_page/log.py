@@ -86,7 +86,11 @@ class LogWindow:
 
 @dataclass(frozen=True)
 class LogTail:
-    """The oldest first. `following` is where to look again for what is new. `newer` continues behind them; None: nothing is left."""
+    """The oldest first. `following` is where to look again for what is new. `newer` continues behind them; None: nothing is left.
+
+    Whoever continues goes on following from the last look that began where an earlier one said, `following`: behind lines that have not
+    settled others may still appear.
+    """
 
     lines: Sequence[LogLine]
     following: int

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from django.conf import settings
 from django.utils import timezone
@@ -27,6 +27,7 @@ from crawling.frontier.verdicts import keep_links
 from crawling.models import CrawlJob, Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.statuses import FetchStatus
 from crawling.sealing import SealBroken
 from crawling.services.minding import mind_thresholds
 from crawling.services.pausing import pause_by_itself
@@ -126,17 +127,12 @@ class ShiftWork:
         return self._ending
 
     def _collect(self) -> None:
-        """Take the outcomes that are there, waiting a little for the first."""
-        wait = WAIT_SECONDS
-        while len(self._outcomes) < 5 * WRITE_AT:
-            try:
-                outcome = self._toes.outcomes.get(timeout=wait) if wait else self._toes.outcomes.get_nowait()
-            except Empty:
-                return
+        """Wait a little, or until the toes have nothing to do, and take the outcomes that are there."""
+        self._bench.await_idleness(WAIT_SECONDS, is_enough=lambda: not self._toes.outcomes.empty())
+        while not self._toes.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
-            self._outcomes.append(outcome)
-            wait = 0.0
+            self._outcomes.append(self._toes.outcomes.get())
 
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""
@@ -154,6 +150,8 @@ class ShiftWork:
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
+        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
+            self._kit.forget_links()  # theirs do not reach the frontier
         try:
             record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
         except BaseException:

@@ -30,6 +30,7 @@ class Minute(Schema):
     waited_seconds: float
     waits: list[int]
     asked: int
+    answered: int
     failed: int
     cut: int
 
@@ -53,6 +54,7 @@ class Stats(Schema):
     """The last hour. A percentile of null is longer than three seconds.
 
     `hosts_waiting`: how many hosts waited for their names at a time, on average; `shares.lookup`: of all names used, those waited for.
+    `is_silent`: name servers were asked in the last two minutes, and none has answered.
     """
 
     used: int
@@ -61,8 +63,10 @@ class Stats(Schema):
     hosts_waiting: float
     threads_saved: float
     asked: int
+    answered: int
     failed: int
     cut: int
+    is_silent: bool
     regions: list[dict[str, int | str]]
     upstreams: list[dict[str, float | str]]
     pre_resolvers: list[Lanes]

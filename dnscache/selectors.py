@@ -21,6 +21,8 @@ from dnscache.regions.reverse import reason_of
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
+#: so many look-ups without an answer say nothing of name servers
+DEAD_BY_THEMSELVES = 3
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,10 @@ class Overview:
     hosts_waiting: float
     threads_saved: float
     asked: int
+    answered: int
     failed: int
     cut: int
+    is_silent: bool
     regions: Sequence[Mapping[str, Any]]
     upstreams: Sequence[Mapping[str, Any]]
     pre_resolvers: list[DnsPreResolver]
@@ -48,7 +52,7 @@ class Overview:
 def overview() -> Overview:
     """Return how names were come by in the last hour, and how things stand."""
     minutes = list(DnsMinute.objects.filter(minute__gt=Now() - HOUR).order_by("minute"))
-    sums = {key: sum(getattr(minute, key) for minute in minutes) for key in (*SOURCES, "stale", "asked", "failed", "cut")}
+    sums = {key: sum(getattr(minute, key) for minute in minutes) for key in (*SOURCES, "stale", "asked", "answered", "failed", "cut")}
     used, waited = sum(sums[source] for source in SOURCES), sum(minute.waited_seconds for minute in minutes)
     waits = [sum(column) for column in zip(*(minute.waits for minute in minutes), strict=True)]
     return Overview(
@@ -59,12 +63,24 @@ def overview() -> Overview:
         hosts_waiting=waited / _seconds_counted(),
         threads_saved=DnsEntry.objects.filter(expires_at__gt=Now()).aggregate(sum=Sum("weight", default=0.0))["sum"],
         asked=sums["asked"],
+        answered=sums["answered"],
         failed=sums["failed"],
         cut=sums["cut"],
+        is_silent=_are_silent(minutes),
         regions=_rows(DnsEntry.objects.order_by("region", "status").values("region", "status").annotate(names=Count("pk"))),
         upstreams=_upstreams(),
         pre_resolvers=list(living().order_by("machine")),
     )
+
+
+def are_servers_silent() -> bool:
+    """Whether name servers were asked in the last two minutes, and none has answered."""
+    return _are_silent(list(DnsMinute.objects.filter(minute__gt=Now() - 2 * MINUTE)))
+
+
+def _are_silent(minutes: Sequence[DnsMinute]) -> bool:
+    recent = [minute for minute in minutes if timezone.now() - minute.minute < 2 * MINUTE]
+    return sum(minute.failed + minute.cut for minute in recent) > DEAD_BY_THEMSELVES and not any(minute.answered for minute in recent)
 
 
 def _seconds_counted() -> float:

@@ -21,6 +21,7 @@ from dnscache.regions.space import Dropped, Why
 from dnscache.resolution import Resolution, Source
 from dnscache.selectors import SORTS, hard_names, overview, tree_of
 from dnscache.tally import Tally
+from dnscache.templatetags.dns import threads
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.django_db
@@ -50,10 +51,31 @@ def test_counts_of_all_processes_add_up_by_the_minute():
 
     told = overview()
 
-    assert (told.used, told.asked, told.failed, told.cut) == (100, 8, 4, 2)
+    assert (told.used, told.asked, told.answered, told.failed, told.cut) == (100, 8, 4, 4, 2)
     assert told.shares == {"memory": 0.0, "database": 0.98, "lookup": 0.02, "stale": 0.02}
     assert told.wait_ms == {"mean": pytest.approx(4), "p50": 1, "p95": 1, "p99": 300}
     assert sum(DnsMinute.objects.get().waits) == 100 or DnsMinute.objects.count() == 2
+
+
+def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
+    tally = Tally()
+    tally.note_look_ups({"queued": 9, "cut": 2, "timeout": 1})
+    tally.tell()
+    assert not overview().is_silent  # these few may be dead names
+    tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1})
+    tally.tell()
+    assert overview().is_silent
+    assert "none gave an answer" in soup(browser("viewer").get(reverse("dnscache:overview"))).main.get_text()
+
+    tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1, "nxdomain": 1})
+    tally.tell()
+
+    assert not overview().is_silent
+
+
+@pytest.mark.parametrize(("weight", "shown"), [(0, "0.0"), (0.0000461, "0.000046"), (0.5, "0.50"), (1234.5, "1,234.5")])
+def test_a_weight_is_shown_by_its_first_digits(weight, shown):
+    assert threads(weight) == shown
 
 
 @pytest.mark.parametrize(("begun", "hosts"), [(timedelta(days=1), 0.5), (timedelta(minutes=30), 1.0)])

@@ -70,6 +70,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "crawlsite.busy.BusyPages",
     "crawlsite.alarms.AlarmsInRefreshes",  # innermost but for the view: what it adds counts for the ETag, and it knows the user
 ]
 

@@ -106,8 +106,8 @@ class Visit:
         self.keep_budget()
 
     def stand_aside(self, held_seconds: float, *, toes: int) -> None:
-        """The visit has kept one of the toes for so long: let others go first for as long as is fair."""
-        self.aside_until = time.monotonic() + seconds_aside(held_seconds, toes)
+        """The visit, or one of its documents, has kept one of the toes for so long: let others go first for as long as is fair."""
+        self.aside_until = max(self.aside_until, time.monotonic() + seconds_aside(held_seconds, toes))
 
     def come_back_in(self, seconds: float) -> None:
         """Wait so long at least, for something that is not the host's doing."""

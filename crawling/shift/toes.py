@@ -74,6 +74,7 @@ class ToePool:
         if isinstance(made, Catch):
             self._bench.give_back(visit, is_unread=True)
             self._hand_in(self._read(made, visit))
+            visit.stand_aside(time.monotonic() - began_at, toes=self._size)
             self._bench.has_read(visit)
             return
         if made:

@@ -18,7 +18,7 @@ from crawling.processors.visit import Visit
 #: a host that rests for longer is not kept on the workbench: its lease and its URLs are better given back
 LONG_REST_SECONDS = 15.0
 #: a host with so many documents that toes still read is not asked for another
-MOST_UNREAD = 8
+MOST_UNREAD = 4
 
 
 class Workbench:
@@ -76,6 +76,8 @@ class Workbench:
 
     def _next(self, now: float) -> Visit | None:
         self._end_standing_aside(now)
+        while self._due and self._due[0][0] <= now < self._due[0][2].aside_until:  # since it was put there a document has kept a toe
+            heapq.heappush(self._aside, heapq.heappop(self._due))
         for heap in self._waiting():
             if heap[0][0] <= now:
                 return heapq.heappop(heap)[2]
@@ -142,7 +144,7 @@ class Workbench:
     def await_idleness(self, seconds: float, *, is_enough: Callable[[], bool]) -> None:
         """Wait until the toes have nothing to do any more, or so long; not at all if they have not, and that `is_enough`.
 
-        To be woken for each outcome would cost the process as much as a fifth of a page.
+        Who would be woken for each outcome would cost the toes a change of threads for each.
         """
         with self._changed:
             if not (self.is_idle() and is_enough()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,11 +14,13 @@ from crawling.logbook import write
 from crawling.models import Level, LogLine, Run
 from crawling.run_page import log
 from crawling.run_page.log import LogFilter, log_after, whole_log
+from crawling.span import Span
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = timedelta(minutes=5)
+MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -124,6 +126,22 @@ def test_a_search_looks_at_so_many_lines_in_either_direction_and_goes_on_from_th
     found = log_after(run, LogFilter(text="line 9"), after=0, now=timezone.now(), most=50)
     assert (found.lines, found.newer) == ([], pk(3))
     assert [line.pk for line in whole_log(run, LogFilter(text="line 9"))] == [pk(9)]
+
+
+def test_the_lines_of_a_span_of_time_are_had_from_anywhere_in_a_long_log(viewer, address, run, monkeypatch):
+    monkeypatch.setattr(log, "SEARCHED", 3)
+    lines = list(LogLine.objects.filter(run=run).order_by("pk"))
+    for number, line in enumerate(lines):  # a minute each, but for one that was written late
+        LogLine.objects.filter(pk=line.pk).update(at=MIDNIGHT + timedelta(minutes=number, seconds=-65 if number == 5 else 0))
+
+    page = viewer.get(address, {"since": "2026-01-01T00:04", "until": "2026-01-01T00:06", "text": "line"})
+
+    assert shown(page) == [5]
+    assert soup(page).select_one("[name=since]")["value"] == "2026-01-01T00:04"
+    rest = LogFilter(span=Span(MIDNIGHT + timedelta(minutes=4)))
+    assert [line.message for line in whole_log(run, rest)] == ["line 5", "line 7", "line 8", "line 9"]
+    assert [row["id"] for row in viewer.get(f"/api/crawls/{run.crawl_id}/log?until=2026-01-01T00:01:00Z").json()["items"]] == [lines[0].pk]
+    assert viewer.get(address, {"since": "2027-01-01"}).status_code == viewer.get(address, {"since": "nonsense"}).status_code == 200
 
 
 @pytest.mark.parametrize("kind", ["txt", "jsonl"])

@@ -224,3 +224,20 @@ def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench,
         pool.outcomes.get(timeout=10)
 
     assert order == ["slow", "other", "other", "other", "slow"]
+
+
+def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, bench, make_site, monkeypatch):
+    order, read = [], toes.read
+    slow, other = (make_site({"/": lambda request, name=name: (order.append(name), (200, {}, "x"))[1]}) for name in ("slow", "other"))
+    monkeypatch.setattr("crawling.processors.visit.seconds_aside", lambda held, toes: 60.0 if held > 0.1 else 0.0)
+    monkeypatch.setattr(
+        toes, "read", lambda catch, *others: (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)
+    )
+    bench.put(visit_of(slow, "/?1", "/?2"))
+    bench.put(visit_of(other, "/?1", "/?2", "/?3"))
+
+    pool.set_size(1)
+    for _ in range(5):
+        pool.outcomes.get(timeout=10)
+
+    assert order == ["slow", "other", "other", "other", "slow"]

@@ -9,8 +9,8 @@ import pytest
 from crawling.fetchers.room import Room
 from crawling.models import Host
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.shift.outfit import make_kit
 from crawling.shift.turns import HostTurns
-from crawling.shift.work import make_kit
 from crawling.shift.workbench import Workbench
 from tests.crawling.frontiers import Frontier
 from tests.crawling.test_gate import settle

@@ -11,8 +11,8 @@ from queue import SimpleQueue
 from django.db import connections
 
 from crawling.fetchers.progress import Board, say
+from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer, Outcome
 from crawling.models import UrlState
 from crawling.processors.chain import step
 from crawling.processors.kit import Kit

@@ -5,9 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
-from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
 from django.db.models.functions import Now
@@ -15,6 +13,7 @@ from django.utils import timezone
 
 from crawling.archive.files import this_machine
 from crawling.models import ArchiveFile, DiskSample
+from crawling.models.archive import archive_disk
 from crawling.rules.forecast import Forecast, Measured, forecast
 
 #: what is longer ago says little of what is to come
@@ -33,8 +32,7 @@ class Disk:
 
 
 def disk_now() -> Disk:
-    place = next(path for path in (Path(settings.ARCHIVE_DIR), *Path(settings.ARCHIVE_DIR).parents) if path.exists())
-    usage, here = shutil.disk_usage(place), this_machine()
+    usage, here = shutil.disk_usage(archive_disk()), this_machine()
     archive = ArchiveFile.objects.filter(machine=here).aggregate(size=Sum("committed_length"))["size"] or 0
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")

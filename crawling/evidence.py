@@ -10,6 +10,8 @@ from io import BytesIO, StringIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from django.utils import timezone
+
 from allocation.models import Process
 from allocation.selectors import holdings_of, resource_rows
 from allocation.snapshot import WaitRow
@@ -25,7 +27,7 @@ from crawling.services.bank import default_pool
 from crawling.services.cloning import order_of
 from crawling.stalls import facts_of
 
-LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 1440
+LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
 
 
 def evidence_of(run: Run) -> bytes:
@@ -38,25 +40,31 @@ def evidence_of(run: Run) -> bytes:
 
 
 def _parts(run: Run) -> dict[str, str]:
-    waits = [process.wait for process in dealings_of(run) if process.wait]
+    by_process = {one.process: one.wait for one in dealings_of(run) if one.wait}
+    waits = list(by_process.values())
     facts = facts_of(run, waits[0] if waits else None)
     lines = log_before(run, LogFilter(), most=LINES).lines
-    hosts = [asdict(row) for row in host_rows(run, first_hosts(run, HOSTS))]
+    queues = first_hosts(run, HOSTS)
+    hosts = [asdict(row) for row in host_rows(run, queues)]
     shifts = (
         Shift.objects.filter(process__run=run)
         .order_by("-pk")
         .values("pk", "process__number", "epoch", "worker", "started_at", "ended_at", "ending")
     )
-    waiting = Url.objects.filter(run=run, state__in=[UrlState.QUEUED, UrlState.IN_PROCESS]).order_by("queue", "rank")
-    urls = waiting.values("url", "state", "attempts", "due_at", "status", "error", "shift")
-    by_minute, _ = minutes(run, limit=MINUTES)
+    # Of the hosts with most to do: to put all that waits in order would mean to read it.
+    waiting = Url.objects.filter(queue__in=queues, state=UrlState.QUEUED).order_by("queue", "rank")
+    at_work = Url.objects.filter(shift__process__run=run, shift__ended_at=None, state=UrlState.IN_PROCESS)
+    columns = ("url", "state", "attempts", "due_at", "status", "error", "shift")
+    urls = [*at_work.values(*columns)[:URLS], *waiting.values(*columns)[:URLS]]
+    until = run.finished_at or timezone.now()
+    by_minute, _ = minutes(run, after=int(until.timestamp()) - 60 * MINUTES, limit=MINUTES)
     return {
         "verdict.json": _json({"verdict": asdict(verdict(facts)), "facts": asdict(facts)}),
-        "crawl.json": _json({**run_view(run).as_dict(), "order": order_of(run.crawl)}),
+        "crawl.json": _json({**run_view(run, waits=by_process).as_dict(), "order": order_of(run.crawl)}),
         "bank.json": _json(_bank(run, waits)),
         "hosts.csv": _csv(hosts),
         "shifts.csv": _csv(list(shifts[:SHIFTS])),
-        "urls-waiting.csv": _csv(list(urls[:URLS])),
+        "urls-waiting.csv": _csv(urls),
         "minutes.csv": _csv([asdict(row) for row in by_minute]),
         "log.txt": "".join(as_text(lines)),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef
 
 from allocation.models import Request, RequestState
 from allocation.selectors import waits_of
+from allocation.snapshot import WaitRow
 from crawling.frontier.freeing import FREE_AT
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES
@@ -42,8 +43,11 @@ class Why(NamedTuple):
     reason: str
 
 
-def why_idle(runs: Sequence[Run]) -> dict[int, Why]:
-    """Return, by run id, why those of the runs have no shift at the moment. Each is a run that may work."""
+def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None) -> dict[int, Why]:
+    """Return, by run id, why those of the runs have no shift at the moment. Each is a run that may work.
+
+    waits: what the runs' processes wait for at the bank, of whoever has asked already: to know means to look at the whole bank.
+    """
     working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
     processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).select_related("bank_process")
     idle = {process.run_id: process for process in processes}
@@ -53,7 +57,9 @@ def why_idle(runs: Sequence[Run]) -> dict[int, Why]:
     why = {run: Why(states[run], "It is about to ask the bank for a shift.") for run in idle}
     at_bank = {run: Why(states[run], "Granted; a worker is about to take up its shift.") for run, p in idle.items() if _is_granted(p)}
     run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
-    at_bank.update((run_of[process], Why("waiting", wait.reason)) for process, wait in waits_of(run_of).items())
+    at_bank.update(
+        (run_of[process], Why("waiting", wait.reason)) for process, wait in (waits_of(run_of) if waits is None else waits).items()
+    )
     # All queues of a run are looked through for this, so only where it matters.
     resting = next_hosts(list(idle.keys() - at_bank.keys()))
     why.update((run, _at_host(states[run], host, seconds, other)) for run, _, host, seconds, other in resting)

@@ -13,6 +13,7 @@ from crawling.idling import waiting_runs
 from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import SEARCHED
 from crawling.selectors import CrawlView, crawl_views
+from crawling.span import ALWAYS, Span
 
 CRAWLS_PER_PAGE = 50
 LONGEST_SEARCH = 200
@@ -31,13 +32,17 @@ NEWEST_FIRST = "-made"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the address asks for; nonsense counts as nothing. `after`: the id of the crawl that the page before ended with."""
+    """What the address asks for; nonsense counts as nothing. `after`: the id of the crawl that the page before ended with.
+
+    span: of the latest run's first fetch.
+    """
 
     state: str = ""
     search: str = ""
     tag: str = ""
     sort: str = NEWEST_FIRST
     after: int | None = None
+    span: Span = ALWAYS
 
     @classmethod
     def read(cls, query: Any) -> Wanted:
@@ -48,11 +53,12 @@ class Wanted:
             tag=_words(query, "tag"),
             sort=sort if sort.removeprefix("-") in SORTS else NEWEST_FIRST,
             after=int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None,
+            span=Span.read(query),
         )
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.state or self.search or self.tag)
+        return bool(self.state or self.search or self.tag or self.span)
 
 
 def _words(query: Any, name: str) -> str:
@@ -63,7 +69,7 @@ def _words(query: Any, name: str) -> str:
 class Listing:
     """One page of crawls; `following` is the id to go on after, None at the end.
 
-    `states` counts by state what search and tag find, states without crawls left out; `matching` of them are in the state wanted.
+    `states` counts by state what search, tag and span find, states without crawls left out; `matching` of them are in the state wanted.
     `sums`: whether what is found is few enough to be sorted by counts.
     """
 
@@ -119,6 +125,8 @@ def found_crawls(wanted: Wanted, waiting: Collection[int]) -> Any:
         crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
     if wanted.tag:
         crawls = crawls.filter(tags__contains=[wanted.tag])
+    if wanted.span:
+        crawls = crawls.filter(wanted.span.of("last__started_at"))
     if wanted.state == "draft":
         return crawls.filter(last=None)
     if wanted.state == "waiting":
@@ -134,9 +142,9 @@ def _holds(text: str) -> Q:
 
 
 def _states(wanted: Wanted, waiting: Collection[int]) -> dict[str, int]:
-    if not wanted.search and not wanted.tag:
+    if not (wanted.search or wanted.tag or wanted.span):
         return state_counts(waiting)
-    found = found_crawls(Wanted(search=wanted.search, tag=wanted.tag), waiting)
+    found = found_crawls(replace(wanted, state=""), waiting)
     shown = Case(
         When(last=None, then=Value("draft")),
         When(last__in=waiting, then=Value("waiting")),

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crawling.idling import Why, waiting_runs, why_idle
 from crawling.listing import state_counts
-from crawling.models import CrawlJob, Run, RunCount, Shift
+from crawling.models import CrawlJob, Run, RunCount, RunTotal, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.stalls import QUIET_SECONDS
 from crawling.run_page.rates import rates_now
@@ -41,11 +41,12 @@ class Idle:
 
 @dataclass(frozen=True)
 class Worry:
-    """A crawl that somebody has to see to: it failed, paused by itself, or has fallen silent."""
+    """A crawl that somebody has to see to: it failed, ended in vain, paused by itself, or has fallen silent."""
 
     crawl: CrawlJob
     word: str
     sentence: str
+    look: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def crawls_now() -> CrawlsNow:
 
 
 def _worries() -> list[Worry]:
-    """Troubles first, then what failed within a day. At most a hundred of each are read."""
+    """Troubles first, then what failed, or came to nothing, within a day. At most a hundred of each are read."""
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)
     alive = Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None, started_at__lt=quiet_since)
@@ -95,8 +96,12 @@ def _worries() -> list[Worry]:
     paused = latest.filter(~Q(trouble=""), state__in=[RunState.PAUSED, RunState.PAUSING])[:100]
     silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)[:100]
     failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)[:100]
+    vain = latest.filter(
+        Exists(RunTotal.objects.filter(run=OuterRef("pk"), succeeded=0)), state=RunState.FINISHED, finished_at__gte=now - RECENT
+    )
     return [
         *(Worry(run.crawl, "paused", run.trouble) for run in paused),
         *(Worry(run.crawl, "running", "Its shift has written nothing for five minutes.") for run in silent),
         *(Worry(run.crawl, "failed", run.reason) for run in failed),
+        *(Worry(run.crawl, "finished", run.reason, "vain") for run in vain[:100]),
     ]

@@ -9,31 +9,48 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from crawling.models import Page, Run
+from crawling.span import ALWAYS, Span
 
 CHUNK = 500
+REDIRECTS = (300, 399)
 STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
 
 @dataclass(frozen=True)
 class PageFilter:
-    """text: part of the address or title, in any case. status: `404`, or `4xx` for all of a kind. Empty: any."""
+    """text: part of the address or title, in any case. status: `404`, or `4xx` for all of a kind. Empty: any. span: of the fetch."""
 
     text: str = ""
     status: str = ""
+    span: Span = ALWAYS
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.status)
+        return bool(self.text or self.status or self.span)
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that it lets through, in no order."""
-        found = Page.objects.filter(run=run)
+        found = self._narrowed(run)
+        return found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text)) if self.text else found
+
+    def parts(self, run: Run) -> list[QuerySet[Page]]:
+        """The same in parts, no page in two, each of which an index finds.
+
+        Of all but redirects the address is the page's own column, which `pages_by_words` knows; redirects are few, and searched one by one.
+        """
+        found = self._narrowed(run)
+        if not self.text:
+            return [found]
+        is_redirect, has_title = Q(status__range=REDIRECTS), Q(title__icontains=self.text)
+        return [
+            found.filter(Q(final_url__icontains=self.text) & ~is_redirect | has_title),
+            found.filter(is_redirect, url__url__icontains=self.text).exclude(has_title),
+        ]
+
+    def _narrowed(self, run: Run) -> QuerySet[Page]:
+        found = Page.objects.filter(self.span.of("fetched_at"), run=run)
         if self.status.endswith("xx"):
-            found = found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
-        elif self.status:
-            found = found.filter(status=int(self.status))
-        if self.text:
-            found = found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text))
-        return found
+            return found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
+        return found.filter(status=int(self.status)) if self.status else found
 
 
 def in_time(pages: QuerySet[Page]) -> Iterator[Page]:

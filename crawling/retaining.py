@@ -70,13 +70,20 @@ def rules_of(crawl: CrawlJob) -> Retention:
 
 def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[Fate]:
     """What becomes of the crawl's runs by its rules, or by others; the latest first."""
-    rules = rules or rules_of(crawl)
-    kept = [Kept(run.number, _ended_at(run), size, {}) for run, size in _sizes(crawl)]
+    rules, kept = rules or rules_of(crawl), _kept(crawl)
     told = fates(rules, kept, now)
-    if not any(fate.goes_at and fate.goes_at <= now for fate in told):
+    if not any(fate.goes_by(now) for fate in told):
         return told  # nothing goes now, so nobody need know who needs whom, which means to read pages
     needed = references(crawl)
     return fates(rules, [replace(one, needed_by=needed.get(one.number, {})) for one in kept], now)
+
+
+def standing(crawl: CrawlJob, now: datetime) -> Sequence[tuple[object, ...]]:
+    """Its runs, their ends, and whether each would go if no other needed it. While this is the same, so is what becomes of them: who needs
+    whom is in pages of runs that have ended."""
+    kept = _kept(crawl)
+    told = fates(rules_of(crawl), kept, now)
+    return [(run.number, run.ended_at, fate.goes_by(now)) for run, fate in zip(kept, told, strict=True)]
 
 
 def kept_runs(crawl: CrawlJob, rules: Retention | None = None) -> list[KeptRun]:
@@ -91,6 +98,11 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
     files = ArchiveFile.objects.filter(run__crawl=crawl).values("run").annotate(size=Sum("committed_length"))
     sizes = dict(files.values_list("run", "size"))
     return [(run, sizes.get(run.pk, 0)) for run in crawl.runs.order_by("-number")]
+
+
+def _kept(crawl: CrawlJob) -> list[Kept]:
+    """As if none needed another."""
+    return [Kept(run.number, _ended_at(run), size, {}) for run, size in _sizes(crawl)]
 
 
 def _ended_at(run: Run) -> datetime | None:

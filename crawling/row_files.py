@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from crawling.spreadsheets import csv_lines
@@ -23,7 +24,7 @@ def _as_csv(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     first = next(rows, None)
     if first is None:
         return
-    yield from csv_lines(tuple(first), (map(_cell, row.values()) for row in (first, *rows)))
+    yield from csv_lines(tuple(first), (map(_cell, row.values()) for row in chain([first], rows)))
 
 
 def _cell(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 
+from allocation.snapshot import WaitRow
 from crawling.errors import UnknownCrawl
 from crawling.idling import Why, why_idle
 from crawling.models import CrawlJob, HostQueue, Run, RunTotal, Url, UrlState
@@ -55,6 +56,11 @@ class CrawlView:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+
+    @property
+    def look(self) -> str:
+        """The state's colour and sign: a run that ended with nothing to show for it looks otherwise than one that has something."""
+        return "vain" if self.state == "finished" and not self.counts.succeeded else self.state
 
     @property
     def seconds(self) -> float | None:
@@ -112,9 +118,9 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
     return crawl_views([crawl])[0]
 
 
-def run_view(run: Run) -> CrawlView:
-    """The crawl as one of its runs has it, which need not be the latest."""
-    idle = why_idle([run]) if run.state in WORKING_STATES else {}
+def run_view(run: Run, *, waits: Mapping[int, WaitRow] | None = None) -> CrawlView:
+    """The crawl as one of its runs has it, which need not be the latest. waits: as in `why_idle`."""
+    idle = why_idle([run], waits=waits) if run.state in WORKING_STATES else {}
     return _view(run.crawl, run, counts_of([run.pk]), idle)
 
 

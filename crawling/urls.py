@@ -80,5 +80,5 @@ urlpatterns = [
     path("<int:pk>/schedule/", schedule.schedule, name="schedule"),
     path("<int:pk>/retry/", crawl.retry, name="retry"),
     path("<int:crawl>/max/", steering.set_max, name="max"),
-    re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop)/$", steering.steer, name="steer"),
+    re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$", steering.steer, name="steer"),
 ]

@@ -70,6 +70,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "crawlsite.busy.BusyPages",
     "crawlsite.alarms.AlarmsInRefreshes",  # innermost but for the view: what it adds counts for the ETag, and it knows the user
 ]
 
@@ -115,7 +116,7 @@ API_REQUESTS_A_MINUTE = ENVIRONMENT.api_requests_a_minute
 _mail = mail_server(ENVIRONMENT.mail_url)
 EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.host, _mail.port, _mail.user, _mail.password
 EMAIL_USE_SSL, EMAIL_USE_TLS = _mail.use_ssl, _mail.use_tls
-EMAIL_TIMEOUT = 10
+EMAIL_BACKEND, EMAIL_TIMEOUT = "crawlsite.punctual.EmailBackend", 10
 DEFAULT_FROM_EMAIL = ENVIRONMENT.mail_from
 
 AUTH_PASSWORD_VALIDATORS = [

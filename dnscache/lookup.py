@@ -7,8 +7,6 @@ and comes from the server asked counts.
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
-from dataclasses import replace
 from functools import lru_cache
 from socket import MSG_PEEK, SOCK_DGRAM, socket
 from typing import Any
@@ -73,7 +71,7 @@ def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None,
         elif Step.SILENT in steps:
             waiting.append(waiting.pop(0))
             silences += 1
-    return replace(merged(questions), resolve_ms=round(1000 * (time.monotonic() - started)))
+    return merged(questions, resolve_ms=round(1000 * (time.monotonic() - started)))
 
 
 def _worth_asking(questions: list[Question], unsettled: list[Question]) -> bool:
@@ -85,14 +83,15 @@ def _worth_asking(questions: list[Question], unsettled: list[Question]) -> bool:
 def _exchange(questions: list[Question], server: Server, seconds: float) -> None:
     """Put the questions to one server at once and let each take what comes back in time."""
     until = time.time() + seconds  # dnspython counts by this clock
-    with ExitStack() as sockets:
-        sent: list[tuple[Question, bytes, socket]] = []
+    sockets: list[socket] = []
+    sent: list[tuple[Question, bytes, socket]] = []
+    try:
         for question in questions:
             question.step = Step.SILENT
             query = wire.query(question.target, question.rdtype)
             try:
                 family, address = _reach(server)
-                sock = sockets.enter_context(socket(family, SOCK_DGRAM))
+                sockets.append(sock := socket(family, SOCK_DGRAM))
                 # Connected: the kernel drops what others send, and tells when nobody listens there.
                 sock.connect(address)
                 sock.send(query)
@@ -102,6 +101,9 @@ def _exchange(questions: list[Question], server: Server, seconds: float) -> None
                 sent.append((question, query, sock))
         for question, query, sock in sent:  # addresses of IPv4 first: a silent other family must leave them time for TCP
             _receive(question, query, sock, server, until)
+    finally:
+        for sock in sockets:
+            sock.close()
 
 
 @lru_cache

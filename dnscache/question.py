@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 import dns.rcode
@@ -25,14 +25,17 @@ class Step(Enum):
     SETTLED = auto()
 
 
-@dataclass
+_SILENCE = Reply(Status.TIMEOUT, error="no name server answered in time")
+
+
+@dataclass(slots=True)
 class Question:
     """`target` is the name to ask for now: at first the name itself, later what it is an alias of."""
 
     target: str
     rdtype: dns.rdatatype.RdataType
     step: Step = Step.SILENT
-    reply: Reply = field(default_factory=lambda: Reply(Status.TIMEOUT, error="no name server answered in time"))
+    reply: Reply = _SILENCE
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0
 
@@ -70,7 +73,7 @@ class Question:
         self.reply = Reply(status, addresses, self.target, rcode, ttl, upstream=upstream)
 
 
-def merged(questions: list[Question]) -> Reply:
+def merged(questions: list[Question], *, resolve_ms: int) -> Reply:
     """Return one reply for all types: addresses if anybody has them, in the order of the questions.
 
     Without any, one failure makes the whole unknown: the type that failed may have had addresses.
@@ -80,6 +83,6 @@ def merged(questions: list[Question]) -> Reply:
     if found:
         addresses = tuple(address for reply in found for address in reply.addresses)
         first = min(found, key=lambda reply: reply.ttl)
-        return Reply(Status.OK, addresses, found[0].canonical, first.rcode, first.ttl, upstream=first.upstream)
+        return Reply(Status.OK, addresses, found[0].canonical, first.rcode, first.ttl, resolve_ms, first.upstream)
     order = [Status.NXDOMAIN, Status.SERVFAIL, Status.TIMEOUT, Status.NODATA]
-    return min(replies, key=lambda reply: (order.index(reply.status), reply.ttl))
+    return replace(min(replies, key=lambda reply: (order.index(reply.status), reply.ttl)), resolve_ms=resolve_ms)

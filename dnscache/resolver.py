@@ -9,10 +9,9 @@ closes it when it ends, as after any query.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from queue import SimpleQueue
 from typing import Protocol
 
 from dnscache import store
@@ -142,12 +141,7 @@ class Resolver:
             for name, answer in known.items():
                 if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
                     found[name] = entry, Source.DATABASE
-            for name, reply in self._look_up([name for name in flights if name not in found], known, parallel, until):
-                now = self.clock()
-                if _is_evidence(reply):
-                    answer = answer_from(name, reply, previous=known.get(name), now=now)
-                    if entry := self.memory.land(name, answer, now):
-                        found[name] = entry, Source.LOOKUP
+            self._look_up([name for name in flights if name not in found], found, known, parallel, until)
         finally:
             for name in flights.keys() - found.keys():
                 self.memory.land(name, None, self.clock())
@@ -162,42 +156,35 @@ class Resolver:
                 known[name] = answer
         return known
 
-    def _look_up(self, names: list[str], known: Mapping[str, Answer], parallel: int, until: float) -> Iterator[tuple[str, Reply]]:
-        """Yield replies as they come."""
+    def _look_up(self, names: list[str], found: Found, known: Mapping[str, Answer], parallel: int, until: float) -> None:
+        """Add what is learnt to `found`. Each flight lands in the thread that asked: no other has to be woken for it."""
         now = self.clock()
         patience = {name: STALE_AFTER_SECONDS for name in names if name in known and known[name].is_usable_stale(now)}
 
-        def one(name: str) -> tuple[str, Reply]:
+        def one(name: str) -> None:
             left = until - time.monotonic()
-            return name, ask(name, seconds=min(left, patience.get(name, left)), servers=self.servers)
+            reply = ask(name, seconds=min(left, patience.get(name, left)), servers=self.servers)
+            now = self.clock()
+            if _is_evidence(reply):
+                answer = answer_from(name, reply, previous=known.get(name), now=now)
+                if entry := self.memory.land(name, answer, now):
+                    found[name] = entry, Source.LOOKUP
 
-        if len(names) <= 1 or parallel <= 1:
-            yield from map(one, names)
-            return
-        yield from _in_parallel(one, names, min(parallel, len(names)))
+        _for_each(one, names, threads=min(parallel, len(names)))
 
 
-def _in_parallel(one: Callable[[str], tuple[str, Reply]], names: list[str], threads: int) -> Iterator[tuple[str, Reply]]:
-    """Yield what becomes of each name as it comes. A future for each would cost a fifth of a look-up, so each thread is one."""
-    waiting, done = iter(names), SimpleQueue[tuple[str, Reply] | None]()
+def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) -> None:
+    """Do the work for every name. A future for each would cost a fifth of a look-up, so each thread is one."""
+    waiting = iter(names)
 
-    def work() -> None:
-        try:
-            for name in waiting:  # the next of a list is taken in one step, so that no two threads get the same
-                done.put(one(name))
-        finally:
-            done.put(None)
+    def serve() -> None:
+        for name in waiting:  # the next of a list is taken in one step, so that no two threads get the same
+            work(name)
 
+    if threads <= 1:
+        return serve()
     with ThreadPoolExecutor(threads, thread_name_prefix="dns") as pool:
-        workers = [pool.submit(work) for _ in range(threads)]
-        at_work = threads
-        while at_work:
-            found = done.get()
-            if found is None:
-                at_work -= 1
-            else:
-                yield found
-        for worker in workers:
+        for worker in [pool.submit(serve) for _ in range(threads)]:
             worker.result()  # raises what only a fault of ours can have raised
 
 

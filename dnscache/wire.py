@@ -27,6 +27,8 @@ _HEADER, _RECORD = struct.Struct("!6H"), struct.Struct("!2HLH")
 _KIND, _ANSWER, _NO_SUCH_NAME = 0xFA0F, 0x8000, 0x8000 | NXDOMAIN
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 _SIZES = {A: 4, AAAA: 16}
+#: the pointer to the name in the question, by which most records begin
+_ASKED = b"\xc0\x0c"
 
 #: a record's owner in small letters, its type and TTL, and where its data begins and ends
 _Record = tuple[str, int, int, int, int]
@@ -53,8 +55,8 @@ def read(packet: bytes, asked: bytes) -> Heard | None:
     if flags & _KIND not in (_ANSWER, _NO_SUCH_NAME) or counts[0] != 1:
         return None
     try:
-        sections = _sections(packet, question_end, counts[1:])
         name, _ = _name(packet, 12)
+        sections = _sections(packet, name.lower(), question_end, counts[1:])
         (rdtype,) = struct.unpack_from("!H", packet, question_end - 4)
         return _heard(packet, name, rdtype, flags & 0xF, *sections)
     except (_Unusual, IndexError, struct.error):
@@ -62,10 +64,10 @@ def read(packet: bytes, asked: bytes) -> Heard | None:
 
 
 def _heard(packet: bytes, name: str, rdtype: int, rcode: int, answers: list[_Record], authority: list[_Record]) -> Heard:
-    aliases = {owner: (ttl, begin) for owner, kind, ttl, begin, _ in answers if kind == CNAME}
-    if len(aliases) + sum(kind == rdtype for _, kind, *_ in answers) != len(answers) or any(kind != SOA for _, kind, *_ in authority):
-        raise _Unusual
     found = [record for record in answers if record[1] == rdtype]
+    aliases = {owner: (ttl, begin) for owner, kind, ttl, begin, _ in answers if kind == CNAME}
+    if len(aliases) + len(found) != len(answers) or any(kind != SOA for _, kind, *_ in authority):
+        raise _Unusual
     ttls: list[int] = []
     while not (ours := [record for record in found if record[0] == name.lower()]) and name.lower() in aliases:
         ttl, begin = aliases[name.lower()]
@@ -92,13 +94,13 @@ def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, in
     return zones.get(name)
 
 
-def _sections(packet: bytes, at: int, counts: list[int]) -> tuple[list[_Record], list[_Record]]:
+def _sections(packet: bytes, asked: str, at: int, counts: list[int]) -> tuple[list[_Record], list[_Record]]:
     """Return answers and authority. All of the packet must be in order, and what is additional nothing but EDNS."""
     sections: list[list[_Record]] = []
     for count in counts:
         sections.append([])
         for _ in range(count):
-            owner, at = _name(packet, at)
+            owner, at = (asked, at + 2) if packet[at : at + 2] == _ASKED else _name(packet, at)
             rdtype, rdclass, ttl, size = _RECORD.unpack_from(packet, at)
             begin, at = at + _RECORD.size, at + _RECORD.size + size
             if rdtype != OPT:

@@ -67,10 +67,11 @@
     }
   }
 
-  async function ask() {
+  // Shows what is behind that line; returns where to look for the rest, if there is any.
+  async function ask(after) {
     const address = new URL(location.href);
     address.hash = "";
-    address.searchParams.set("after", following);
+    address.searchParams.set("after", after);
     const headers = { "HX-Request": "true", "HX-Target": "live" };
     const answer = await fetch(address, { headers, signal: AbortSignal.timeout(10000) });
     if (answer.redirected) location.reload(); // logged out meanwhile: the page itself leads to the log-in and back
@@ -79,20 +80,20 @@
     holder.innerHTML = await answer.text();
     alarms = holder.content.getElementById("alarms");
     const found = holder.content.getElementById("lines");
-    const isMore = "more" in found.dataset && found.dataset.following !== following;
     [...found.children].forEach(add);
     if (found.children.length) box.querySelector(".empty")?.remove();
-    following = found.dataset.following;
+    // Behind lines that have not settled others may still appear: the next refresh begins before them.
+    if (after === following) following = found.dataset.following;
     trim();
     if (isFollowing) toEnd();
     tell();
-    return isMore;
+    return found.dataset.newer;
   }
   document.addEventListener("refresh", async () => {
-    let isFresh = true;
+    let isFresh = true, after = following;
     alarms = null;
     try {
-      while (lines.children.length < MOST || isFollowing) if (!(await ask())) break;
+      while (after && (lines.children.length < MOST || isFollowing)) after = await ask(after);
     } catch { isFresh = false; }
     document.dispatchEvent(new CustomEvent("refreshed", { detail: { isFresh, alarms } }));
   });

@@ -5,13 +5,14 @@ from __future__ import annotations
 import socketserver
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """Keeps the letters it takes; it refuses recipients in `refused` for good. `extensions` are what it says that it can do besides."""
+    """Keeps the letters it takes; it refuses recipients in `refused` for good. `extensions` are what it says that it can do besides,
+    and where it `is_endless` it never comes to the end of them."""
 
     allow_reuse_address = daemon_threads = True
 
@@ -20,20 +21,24 @@ class MailServer(socketserver.ThreadingTCPServer):
         self.letters: list[tuple[str, list[str], EmailMessage]] = []
         self.refused: set[str] = set()
         self.extensions: list[str] = []
+        self.is_endless = False
 
 
 class _Talk(socketserver.StreamRequestHandler):
     server: MailServer
 
     def handle(self) -> None:
+        with suppress(ConnectionError):  # the client may hang up at any time
+            self.talk()
+
+    def talk(self) -> None:
         self.say("220 mail.test at your service")
         sender, recipients = "", []
         while line := self.rfile.readline().decode().strip():
             word, _, rest = line.partition(" ")
             match word.upper():
                 case "EHLO" | "HELO":
-                    self.say("\r\n".join(f"250-{extension}" for extension in ["mail.test", *self.server.extensions]))
-                    self.say("250 HELP")
+                    self.greet()
                 case "MAIL":
                     sender, recipients = _mailbox(rest), []
                     self.say("250 go on")
@@ -53,6 +58,12 @@ class _Talk(socketserver.StreamRequestHandler):
                     return
                 case _:
                     self.say("500 what?")
+
+    def greet(self) -> None:
+        self.say("\r\n".join(f"250-{extension}" for extension in ["mail.test", *self.server.extensions]))
+        while self.server.is_endless:
+            self.say("250-and more")
+        self.say("250 HELP")
 
     def letter(self) -> EmailMessage:
         lines = []

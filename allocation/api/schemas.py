@@ -143,7 +143,7 @@ class PoolDetail(PoolOut):
 class Overriding(Schema):
     """Puts an unsafe change through; without it such a change is refused."""
 
-    override: bool = Field(False, description="put it through even if it is unsafe; it takes a reason")
+    override: bool = Field(False, strict=True, description="put it through even if it is unsafe; it takes a reason")
     reason: str = Field("", max_length=200, description="why; recorded, and shown on every page until the state is safe again")
 
 

@@ -70,6 +70,7 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
     print(f"{run.reason} {pages:,} pages in {seconds:.1f} s (with starting {time.monotonic() - began:.1f} s), {workers} workers")
     print(f"{pages / seconds:10.0f} pages a second")
     print(f"{total.queries / pages:10.2f} queries a page, of the shifts' own threads")
+    print(f"{total.waits / pages:10.1f} waits a page, of all threads")
     print(f"{total.most_bytes / 2**20:10.0f} MiB at most in a worker")
     spent = {**total.seconds, "PostgreSQL": server_seconds() - server}
     for name, each in sorted(spent.items(), key=lambda item: -item[1]):

@@ -6,6 +6,7 @@ import threading
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
+from resource import RUSAGE_SELF, getrusage
 
 import psutil
 from django.db import connection
@@ -26,16 +27,19 @@ DOES = {
 
 @dataclass
 class Spending:
-    """Seconds of the processor by name, statements of the shift's own thread, and the most memory that its process had."""
+    """Seconds of the processor by name, statements of the shift's own thread, how often threads waited, for each other or for the world
+    (voluntary context switches), and the most memory that the process had."""
 
     seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
     queries: int = 0
+    waits: int = 0
     most_bytes: int = 0
 
     def add(self, other: Spending) -> None:
         for name, seconds in other.seconds.items():
             self.seconds[name] += seconds
         self.queries += other.queries
+        self.waits += other.waits
         self.most_bytes = max(self.most_bytes, other.most_bytes)
 
 
@@ -54,6 +58,7 @@ def shift_spending(process_id: int, epoch: int) -> Spending:
     spending, ended = Spending(), threading.Event()
     watcher = threading.Thread(target=_watch, args=(spending, ended), name="watcher")
     watcher.start()
+    waited = getrusage(RUSAGE_SELF).ru_nvcsw
 
     def count(execute: object, sql: str, params: object, many: bool, context: object) -> object:
         spending.queries += 1
@@ -61,6 +66,7 @@ def shift_spending(process_id: int, epoch: int) -> Spending:
 
     with connection.execute_wrapper(count):
         run_shift(process_id, epoch)
+    spending.waits = getrusage(RUSAGE_SELF).ru_nvcsw - waited
     ended.set()
     watcher.join()
     return spending

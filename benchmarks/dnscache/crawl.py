@@ -41,7 +41,7 @@ from crawling.frontier.outcomes import Outcome
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
 from crawling.models import AllowedNetwork, CrawlJob, Url
-from crawling.processors.chain import step
+from crawling.processors.chain import Catch, step
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.services.creating import create_crawl, start_run
@@ -125,10 +125,10 @@ class NobodyAsks:
         """Nothing is under way."""
 
 
-def asking_first(theirs: DnspythonResolver) -> Callable[[Visit, Kit], Outcome | None]:
+def asking_first(theirs: DnspythonResolver) -> Callable[[Visit, Kit], Catch | Outcome | None]:
     """What a toe does that asks for the name of each fetch itself."""
 
-    def ask_and_step(visit: Visit, kit: Kit) -> Outcome | None:
+    def ask_and_step(visit: Visit, kit: Kit) -> Catch | Outcome | None:
         name = host_of(visit)
         try:
             found = tuple(address.to_text() for address in theirs.resolve(name))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from ninja import Body, Header, Query, Router, Status
 
 from allocation.api.details import wait_out
-from crawling.api.parameters import Changes, CrawlId, Cursor, Limit, Order, Text
+from crawling.api.parameters import Changes, CrawlId, Cursor, Limit, Order, Since, Text, Until
 from crawling.api.permissions import Asking, may_add, may_change, may_delete, may_view
 from crawling.api.schemas import CrawlDetail, CrawlPage, DealingsOut, HoldingOut, RunPage
 from crawling.cursors import crawl_of, list_runs
@@ -21,6 +21,7 @@ from crawling.services.cloning import order_of
 from crawling.services.deleting import delete_crawl
 from crawling.services.editing import edit_crawl
 from crawling.services.once import create_once
+from crawling.span import Span
 
 crawls = Router()
 Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200, pattern=r"^[\x20-\x7e]*$")]
@@ -51,11 +52,19 @@ def _dealings(one: Dealings) -> DealingsOut:
 @crawls.get("", response=CrawlPage, summary="List crawls, the newest first")
 @may_view
 def index(
-    request: Asking, state: State = "", q: Text = "", tag: Text = "", sort: Sort = "-made", cursor: Cursor = None, limit: Limit = 50
+    request: Asking,
+    state: State = "",
+    q: Text = "",
+    tag: Text = "",
+    since: Since = None,
+    until: Until = None,
+    sort: Sort = "-made",
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
-    """`q` is a part of the name or of a seed, `tag` one of the crawl's."""
+    """`q` is a part of the name or of a seed, `tag` one of the crawl's; `since` and `until` are about the latest run's first fetch."""
     waiting = waiting_runs()
-    rows, following = page_of(sortable(Wanted(state, q.strip(), tag, sort, cursor), waiting), waiting, limit)
+    rows, following = page_of(sortable(Wanted(state, q.strip(), tag, sort, cursor, Span(since, until)), waiting), waiting, limit)
     return {"items": [view.as_dict() for _, view in rows], "next": following}
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from django.http import Http404, StreamingHttpResponse
 from ninja import Path, Query, Router
 
-from crawling.api.parameters import LARGEST, CrawlId, PageStatus, RunNumber, Text
+from crawling.api.parameters import LARGEST, CrawlId, PageStatus, RunNumber, Since, Text, Until
 from crawling.api.permissions import Asking, may_change, may_view
 from crawling.cursors import run_of
 from crawling.downloads import page_file, rows_file, warc_file
@@ -15,6 +15,7 @@ from crawling.errors import ArchiveTrouble
 from crawling.models import Page
 from crawling.page_filter import PageFilter
 from crawling.sending import send
+from crawling.span import Span
 
 downloads = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]
@@ -27,18 +28,33 @@ RECORDS: dict[str, Any] = {"responses": {200: {"description": "A WARC file", "co
 @downloads.get("/{crawl_id}/pages/rows", openapi_extra=ROWS, summary="All answered fetches in the order of their fetches, as a file")
 @may_view
 def rows(
-    request: Asking, crawl_id: CrawlId, run: RunNumber = None, status: PageStatus = "", q: Text = "", form: Form = "jsonl"
+    request: Asking,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    status: PageStatus = "",
+    q: Text = "",
+    since: Since = None,
+    until: Until = None,
+    form: Form = "jsonl",
 ) -> StreamingHttpResponse:
     """The fields are those of the list of pages. `q` is a part of the URL or title."""
-    return send(rows_file(run_of(crawl_id, run), PageFilter(q, status), form))
+    return send(rows_file(run_of(crawl_id, run), PageFilter(q, status, Span(since, until)), form))
 
 
 @downloads.get("/{crawl_id}/pages/warc", openapi_extra=RECORDS, summary="What the archive has of a run's pages, as one WARC file")
 @may_change
-def records(request: Asking, crawl_id: CrawlId, run: RunNumber = None, status: PageStatus = "", q: Text = "") -> StreamingHttpResponse:
-    """With `status` or `q` the pages that are like that, with the records that have their payloads; without, all of the run's archive."""
+def records(
+    request: Asking,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    status: PageStatus = "",
+    q: Text = "",
+    since: Since = None,
+    until: Until = None,
+) -> StreamingHttpResponse:
+    """With a filter the pages that are like that, with the records that have their payloads; without, all of the run's archive."""
     try:
-        return send(warc_file(run_of(crawl_id, run), PageFilter(q, status)))
+        return send(warc_file(run_of(crawl_id, run), PageFilter(q, status, Span(since, until))))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from ninja import Query, Router
 
 from crawling.api.finding_schemas import CauseList, HostPage, LogPage, MinutePage, PagePage, ToeList
-from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit, PageStatus, RunNumber, Text
+from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit, PageStatus, RunNumber, Since, Text, Until
 from crawling.api.permissions import Asking, may_view
 from crawling.cursors import run_of
 from crawling.findings import causes, list_hosts, list_pages, minutes
@@ -19,6 +19,7 @@ from crawling.page_filter import PageFilter
 from crawling.page_rows import row_of
 from crawling.run_page.log import LogFilter, log_after, log_before
 from crawling.run_page.toes import toes_of
+from crawling.span import Span
 
 findings = Router()
 After = Annotated[int | None, Query(ge=0, le=LARGEST, description="follow: only lines behind that of this id; instead of `cursor`")]
@@ -34,11 +35,13 @@ def pages(
     run: RunNumber = None,
     status: PageStatus = "",
     q: Text = "",
+    since: Since = None,
+    until: Until = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """`q` is a part of the URL or title."""
-    rows, following = list_pages(run_of(crawl_id, run), PageFilter(q, status), after=cursor or 0, limit=limit)
+    rows, following = list_pages(run_of(crawl_id, run), PageFilter(q, status, Span(since, until)), after=cursor or 0, limit=limit)
     return {"items": [row_of(row) for row in rows], "next": following}
 
 
@@ -67,6 +70,8 @@ def log(
     run: RunNumber = None,
     level: LevelName = "info",
     q: Text = "",
+    since: Since = None,
+    until: Until = None,
     cursor: Cursor = None,
     after: After = None,
     limit: LogLimit = 50,
@@ -76,7 +81,7 @@ def log(
     To follow the log send `after`, 0 at first: the oldest line then comes first, and `next` is the `after` to ask with again, now or
     later. Lines of the last ten seconds come again, so that none that was written late is missed; tell them apart by their ids.
     """
-    asked, wanted = run_of(crawl_id, run), LogFilter(Level[level.upper()], q)
+    asked, wanted = run_of(crawl_id, run), LogFilter(Level[level.upper()], q, Span(since, until))
     if after is not None:
         tail = log_after(asked, wanted, after=after, now=timezone.now(), most=limit)
         return {"items": [log_row(line) for line in tail.lines], "next": tail.following}

@@ -60,7 +60,7 @@ class Deeds(Schema):
 class MoreSeeds(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"seeds": ["https://example.org/manual/"]}]})
     seeds: Annotated[list[Annotated[str, Field(max_length=10_000, pattern=TEXT)]], Field(min_length=1, max_length=MAX_SEEDS)]
-    widen: bool = Field(False, description="take what they stand for into the scope, where it does not reach them")
+    widen: bool = Field(False, strict=True, description="take what they stand for into the scope, where it does not reach them")
 
 
 class AddedSeeds(Schema):

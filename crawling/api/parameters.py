@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from ninja import Path, Query
-from pydantic import WithJsonSchema
+from pydantic import AwareDatetime, WithJsonSchema
 
 from crawling.rules.orders import CrawlOrder
 from crawling.services.editing import EDITABLE
@@ -18,6 +18,8 @@ CrawlId = Annotated[int, Path(ge=1, le=LARGEST)]
 Cursor = Annotated[int | None, Query(ge=0, le=LARGEST, description="`next` of the page before; leave it out for the first")]
 Limit = Annotated[int, Query(ge=1, le=200, description="rows a page")]
 Text = Annotated[str, Query(max_length=200, pattern=TEXT)]
+Since = Annotated[AwareDatetime | None, Query(description="from this moment on")]
+Until = Annotated[AwareDatetime | None, Query(description="before this moment")]
 RunNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest if left out")]
 PageStatus = Annotated[str, Query(pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx")]
 

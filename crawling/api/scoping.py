@@ -34,7 +34,7 @@ may_except = needs("crawling.add_robotsexception")
 class ToTest(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"urls": ["https://example.org/manual/"], "depth": 1}]})
     urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
-    depth: Annotated[int, Field(ge=0, le=10_000)] = Field(1, description="links from a seed")
+    depth: Annotated[int, Field(ge=0, le=10_000, strict=True)] = Field(1, description="links from a seed")
 
 
 class HostLossOut(Schema):
@@ -76,7 +76,7 @@ class NewException(Schema):
     )
     host: Annotated[str, Field(min_length=1, max_length=260)]
     reason: Sentence
-    hours: Annotated[float, Field(gt=0, le=LONGEST_HOURS)]
+    hours: Annotated[float, Field(gt=0, le=LONGEST_HOURS, strict=True)]
 
 
 @scoping.post("/{crawl_id}/scope-test", response=TestedList, summary="What the crawl's rules say of addresses; nothing is fetched")

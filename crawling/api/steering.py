@@ -18,7 +18,7 @@ from crawling.selectors import crawl_view
 from crawling.services.cloning import clone_crawl
 from crawling.services.creating import start_run
 from crawling.services.retrying import retry_failed
-from crawling.services.steering import pause, resume, stop
+from crawling.services.steering import abort, pause, resume, stop
 from crawling.services.tagging import set_tags
 
 steering = Router()
@@ -31,7 +31,7 @@ class Clone(Schema):
 
 class Retry(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
-    status: Annotated[int, Field(ge=-99, le=599)] | None = Field(None, description="only those that failed by this status")
+    status: Annotated[int, Field(ge=-99, le=599, strict=True)] | None = Field(None, description="only those that failed by this status")
     url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(None, description="only this one, by the id of its URL")
 
 
@@ -68,11 +68,20 @@ def resume_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
     return summary(crawl)
 
 
-@steering.post("/{crawl_id}/stop", response=CrawlOut, summary="End the run; its pages are kept")
+@steering.post("/{crawl_id}/stop", response=CrawlOut, summary="Finish the fetches under way and end the run; its pages are kept")
 @may_change
 def stop_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
     crawl = crawl_of(crawl_id)
     stop(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/abort", response=CrawlOut, summary="Cut off the fetches under way and end the run; its pages are kept")
+@may_change
+def abort_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+    """Also of a run that is stopping, and waits for its last fetches. What was being fetched counts for nothing."""
+    crawl = crawl_of(crawl_id)
+    abort(crawl, by=request.user)
     return summary(crawl)
 
 

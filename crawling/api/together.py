@@ -24,7 +24,7 @@ from crawling.services.trying import try_seeds
 
 bulk, views, drafts = Router(), Router(), Router()
 Word = Annotated[str, Field(max_length=200, pattern=TEXT)]
-Ids = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST)]], Field(max_length=MOST)]
+Ids = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST, strict=True)]], Field(max_length=MOST)]
 
 
 class Found(Schema):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from base64 import b32encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import IO, TypeAlias
@@ -90,7 +90,7 @@ def began(fetched_at: datetime, seconds: float) -> datetime:
 
 def warcinfo(identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]) -> Record:
     fields: Fields = (("WARC-Filename", file_name),)
-    return _plain("warcinfo", identity, at, fields, "application/warc-fields", _fields(facts))
+    return _plain("warcinfo", identity, at, fields, "application/warc-fields", _fields(facts.items()))
 
 
 def response(identity: str, capture: Capture, head: bytes, payload: Payload) -> Record:
@@ -127,11 +127,12 @@ def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> Rec
     return _plain("request", identity, capture.began_at, fields, "application/http; msgtype=request", sent)
 
 
-def metadata(identity: str, capture: Capture, *, answer: str) -> Record:
-    """What the crawl knew of the fetch that the exchange does not say."""
+def metadata(identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]) -> Record:
+    """What the crawl knew of the fetch that the exchange does not say, and where the document leads: all of them are the link graph."""
     fields = (("WARC-Target-URI", capture.url), ("WARC-Concurrent-To", answer))
-    facts = {"fetchTimeMs": str(round(1000 * capture.seconds))}
-    facts |= {} if capture.depth is None else {"linksFromSeed": str(capture.depth)}
+    facts = [("fetchTimeMs", str(round(1000 * capture.seconds)))]
+    facts += [] if capture.depth is None else [("linksFromSeed", str(capture.depth))]
+    facts += [("outlink", url) for url in outlinks]
     return _plain("metadata", identity, capture.began_at, fields, "application/warc-fields", _fields(facts))
 
 
@@ -168,8 +169,8 @@ def _header(kind: str, identity: str, at: datetime, fields: Fields, content_type
     return "\r\n".join(lines).encode()
 
 
-def _fields(facts: Mapping[str, str]) -> bytes:
-    return "".join(f"{name}: {value}\r\n" for name, value in facts.items()).encode()
+def _fields(facts: Iterable[tuple[str, str]]) -> bytes:
+    return "".join(f"{name}: {value}\r\n" for name, value in facts).encode()
 
 
 def _date(at: datetime) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, Full, Queue
@@ -20,9 +21,9 @@ logger = logging.getLogger(__name__)
 
 #: parcels that wait in memory or in spools; a toe with one more waits
 MOST_WAITING = 200
-#: parcels are written in groups of so many, or when somebody waits for them, or no more come for a moment
-GROUP = 32
-MORE_SECONDS = 0.01
+#: parcels that come in a moment are written together, unless somebody waits for them: to be woken for each would cost the process,
+#: whose threads take turns, more than to write it
+MOMENT_SECONDS = 0.01
 LOOK_SECONDS = 0.5
 
 
@@ -55,7 +56,7 @@ class ArchiveWriter:
         self._volume: Volume | None = None
         self._queue: Queue[tuple[Parcel, Answer] | _Sync | None] = Queue(MOST_WAITING)
         self._mode = Mode.HOLD
-        self._changed = threading.Condition()
+        self._changed, self._hurry = threading.Condition(), threading.Event()
         self._has_parcel = self.has_aside = False
         self._written: list[Parcel] = []
         self.trouble = ""
@@ -88,6 +89,7 @@ class ArchiveWriter:
             return {}, []
         self.has_aside = False  # before: what is put meanwhile wants a sync of its own
         request = _Sync()
+        self._hurry.set()
         self._put(request)
         while not request.done.wait(LOOK_SECONDS):
             self._check()
@@ -110,6 +112,7 @@ class ArchiveWriter:
         """End the thread, which lets its file and slot go; what was put since the last sync is dropped."""
         self.set_mode(Mode.DROP)
         if self._thread.is_alive():
+            self._hurry.set()
             self._put(None)
         self._thread.join()
 
@@ -136,18 +139,18 @@ class ArchiveWriter:
             connections.close_all()
 
     def _turn(self) -> bool:
-        """Do what was put, up to a group or to somebody who waits for it; False at the end."""
+        """Do what was put, up to somebody who waits for it; False at the end."""
         group: list[tuple[Parcel, Answer]] = []
         item: tuple[Parcel, Answer] | _Sync | None = self._queue.get()
         self._wait_while_held()
-        try:
+        self._hurry.wait(MOMENT_SECONDS)
+        with suppress(Empty):
             while isinstance(item, tuple):
                 group.append(item)
-                item = self._queue.get(timeout=MORE_SECONDS if len(group) < GROUP else 0)
-        except Empty:
-            pass
+                item = self._queue.get_nowait()
         self._write(group)
         if isinstance(item, _Sync):
+            self._hurry.clear()
             self._safely(lambda: item.lengths.update(self._volume.sync() if self._volume else {}))
             item.written, self._written = self._written, []
             item.done.set()

@@ -55,7 +55,7 @@ class Volume:
         length = file.append(records.packed(record))
         if parcel.exchange.request:
             file.append(records.packed(records.request(self._next_id(), capture, parcel.exchange.request, answer=identity)))
-        file.append(records.packed(records.metadata(self._next_id(), capture, answer=identity)))
+        file.append(records.packed(records.metadata(self._next_id(), capture, answer=identity, outlinks=parcel.outlinks)))
         is_revisit = record.tail is None
         # A failure may be tried again, and its row goes; a document is found by its page's row.
         if not is_revisit and payload.size and succeeded(answer.status) and parcel.has_page:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from http.cookiejar import Cookie, CookieJar
 from typing import Any
 
-from requests import Response
 from requests.cookies import extract_cookies_to_jar, get_cookie_header
 from requests.models import PreparedRequest
+from requests.structures import CaseInsensitiveDict
+from urllib3 import BaseHTTPResponse
 
 #: a host that asks for more means no good
 MOST_COOKIES = 100
@@ -31,13 +32,13 @@ class Cookies:
 
     def header(self, url: str) -> str:
         """What to send back to a URL; empty: nothing."""
-        request = PreparedRequest()
-        request.url, request.headers = url, {}  # type: ignore[assignment]
-        return get_cookie_header(self._jar, request) or ""  # type: ignore[no-untyped-call]
+        return get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
 
-    def take(self, response: Response) -> None:
+    def take(self, url: str, response: BaseHTTPResponse) -> None:
         """Keep what the answer asks to be sent back, and forget what it asks to be forgotten."""
-        extract_cookies_to_jar(self._jar, response.request, response.raw)  # type: ignore[no-untyped-call]
+        if "Set-Cookie" not in response.headers:
+            return
+        extract_cookies_to_jar(self._jar, _request(url), response)  # type: ignore[no-untyped-call]
         for cookie in list(self._jar)[MOST_COOKIES:] + [each for each in self._jar if len(each.name) + len(each.value or "") > LONGEST]:
             self._jar.clear(cookie.domain, cookie.path, cookie.name)
 
@@ -49,6 +50,12 @@ class Cookies:
         """The dump; since now nothing has changed."""
         self._kept = self.dump()
         return self._kept
+
+
+def _request(url: str) -> PreparedRequest:
+    request = PreparedRequest()
+    request.url, request.headers = url, CaseInsensitiveDict()
+    return request
 
 
 def _cookie(parts: dict[str, Any]) -> Cookie:

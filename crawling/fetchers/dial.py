@@ -7,22 +7,19 @@ later (rebinding) changes nothing. Redirects are not followed: whoever calls vet
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import certifi
-import requests
-from requests.adapters import HTTPAdapter
-from requests.exceptions import InvalidURL
-from requests.models import PreparedRequest
-from requests.structures import CaseInsensitiveDict
-from requests.utils import urldefragauth
-from urllib3 import HTTPConnectionPool, PoolManager
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager, Timeout
+from urllib3.exceptions import LocationParseError, ProtocolError
 
 from crawling.fetchers.egress import Way, authorization
-from crawling.fetchers.pinned import PinnedPool, PinnedTlsPool
+from crawling.fetchers.sockets import Sockets
+from crawling.fetchers.wire import PinnedPool, PinnedTlsPool
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 #: connections kept open, one site each; the least recently used is closed
@@ -36,60 +33,9 @@ READ_SECONDS = 5.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 
-class _PinnedRequest(PreparedRequest):
-    """Built for one vetted address, and for one way to it."""
-
-    address: str
-    way: Way | None
-
-    @property
-    def asks_proxy(self) -> bool:
-        """Whether a proxy is told the whole URL and fetches it by itself."""
-        return self.way is not None and self.way.proxy.is_trusted and (self.url or "").startswith("http:")
-
-
-class _PinnedAdapter(HTTPAdapter):
-    """Connections kept by scheme, name, port and address: a site that moves gets a new one."""
-
-    def __init__(self, trust: ssl.SSLContext, **limits: float) -> None:
-        self._trust, self._limits = trust, limits
-        super().__init__(pool_connections=MOST_SITES, pool_maxsize=IDLE_PER_SITE)
-
-    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:
-        self.poolmanager = PoolManager(num_pools=connections)
-        self.poolmanager.pool_classes_by_scheme = {"http": PinnedPool, "https": PinnedTlsPool}
-
-    def get_connection_with_tls_context(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> HTTPConnectionPool:
-        if not isinstance(request, _PinnedRequest):
-            raise TypeError("only get_pinned() sends requests: others carry no vetted address")
-        url = urlsplit(request.url or "")
-        if url.scheme not in DEFAULT_PORTS or not url.hostname:
-            raise InvalidURL(f"{request.url!r} is no http or https URL", request=request)
-        port = url.port or DEFAULT_PORTS[url.scheme]
-        key: Any = (url.scheme, url.hostname, port, request.address, request.way)
-        context: dict[str, Any] = {
-            "scheme": url.scheme,
-            "host": url.hostname,
-            "port": port,
-            "maxsize": IDLE_PER_SITE,
-            "ssl_context": self._trust,
-        }
-        context |= {"pinned_address": request.address, "way": request.way, **self._limits}
-        pool: HTTPConnectionPool = self.poolmanager.connection_from_pool_key(key, context)
-        return pool
-
-    def request_url(self, request: PreparedRequest, proxies: Any) -> str:
-        """What stands in the request line."""
-        if isinstance(request, _PinnedRequest) and request.asks_proxy:
-            return str(urldefragauth(request.url or ""))
-        return request.path_url
-
-    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """Leave the pool alone: its context requires certificates, and has read the authorities once for all connections."""
-
-
-class PinnedSession(requests.Session):
-    """A session for `get_pinned` only; shared by any number of threads. Knows neither cookies, credentials nor .netrc.
+class PinnedSession:
+    """Keeps connections by scheme, name, port, address and way: a site that moves gets a new one. Shared by any number of threads.
+    Knows neither cookies, credentials, .netrc nor the environment's proxies.
 
     `authorities` is a file of certificates to trust instead of certifi's; `answer_seconds` is the longest to wait for one whole
     answer, `answer_bytes` the most to read of it, headers and compression included; `read_seconds` the longest between two pieces.
@@ -103,14 +49,33 @@ class PinnedSession(requests.Session):
         answer_bytes: int = MAX_ANSWER_BYTES,
         read_seconds: float = READ_SECONDS,
     ) -> None:
-        super().__init__()
-        self.trust_env = False
-        self.adapters.clear()
-        trust = ssl.create_default_context(cafile=authorities or certifi.where())
-        self._pinned = adapter = _PinnedAdapter(trust, answer_seconds=answer_seconds, answer_bytes=answer_bytes, read_seconds=read_seconds)
-        self.mount("http://", adapter)
-        self.mount("https://", adapter)
+        self._sockets = Sockets()
+        self._shared: dict[str, Any] = {
+            "maxsize": IDLE_PER_SITE,
+            "ssl_context": ssl.create_default_context(cafile=authorities or certifi.where()),
+            "answer_seconds": answer_seconds,
+            "answer_bytes": answer_bytes,
+            "read_seconds": read_seconds,
+            "sockets": self._sockets,
+        }
+        self._pools = PoolManager(num_pools=MOST_SITES)
+        self._pools.pool_classes_by_scheme = {"http": PinnedPool, "https": PinnedTlsPool}
 
+    def __enter__(self) -> PinnedSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let every connection go."""
+        self._pools.clear()
+
+    def cut_off(self) -> None:
+        """End every fetch under way, but for those that are still connecting, and begin none any more."""
+        self._sockets.cut()
+
+    @contextmanager
     def get_pinned(
         self,
         url: str,
@@ -121,22 +86,49 @@ class PinnedSession(requests.Session):
         method: str = "GET",
         body: bytes | None = None,
         way: Way | None = None,
-    ) -> requests.Response:
+    ) -> Iterator[BaseHTTPResponse]:
         """Fetch a canonical http or https URL from `address`, which must be vetted; the body is left to be streamed.
 
         `timeout` is for connecting and for the answer to begin. `way`: through a proxy, at an address that is vetted, too. The
-        headers are sent as given, Host apart. Close the response, or read it to its end, to keep the connection for the next
-        request. Raises requests.RequestException when the fetch fails and ValueError if `address` is no address or the URL's port
-        no port.
+        headers are sent as given, Host apart. A response that is read to its end leaves its connection for the next request.
+        Raises urllib3's HTTPError when the fetch fails, and ValueError if `address` is no address, the URL's port no port, or a header
+        no header.
         """
         ip_address(address)
-        # Session.prepare_request and Session.send merge settings, cookies and hooks that are all empty here, which takes longer
-        # than the rest of requests together, and send() prepares the next hop of every redirect.
-        request = _PinnedRequest()
-        request.method, request.url, request.address, request.way, request.body = method, url, address, way, body
-        request.headers = CaseInsensitiveDict(headers)
-        if body is not None:
-            request.headers["Content-Length"] = str(len(body))
-        if way is not None and request.asks_proxy and (secret := authorization(way.proxy)):
-            request.headers["Proxy-Authorization"] = secret
-        return self._pinned.send(request, stream=True, timeout=timeout)
+        parts = urlsplit(url)
+        pool = self._pool(parts, url, address, way)
+        target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        sent = dict(headers)
+        if way is not None and way.proxy.is_trusted and parts.scheme == "http":
+            target = f"http://{parts.netloc.rpartition('@')[2]}{target}"
+            if secret := authorization(way.proxy):
+                sent["Proxy-Authorization"] = secret
+        if self._sockets.are_cut:
+            raise ProtocolError("cut off")
+        connecting, answering = timeout
+        response = pool.urlopen(
+            method,
+            target,
+            body=body,
+            headers=sent,
+            retries=False,
+            redirect=False,
+            assert_same_host=False,
+            timeout=Timeout(connect=connecting, read=answering),
+            preload_content=False,
+        )
+        try:
+            yield response
+        finally:
+            if not response.closed:
+                response.close()
+            response.release_conn()
+
+    def _pool(self, parts: SplitResult, url: str, address: str, way: Way | None) -> HTTPConnectionPool:
+        if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+            raise LocationParseError(f"{url!r} is no http or https URL")
+        port = parts.port or DEFAULT_PORTS[parts.scheme]
+        key: Any = (parts.scheme, parts.hostname, port, address, way)
+        own = {"scheme": parts.scheme, "host": parts.hostname, "port": port, "pinned_address": address, "way": way}
+        pool: HTTPConnectionPool = self._pools.connection_from_pool_key(key, self._shared | own)
+        return pool

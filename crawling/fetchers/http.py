@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
-import requests
-from urllib3.exceptions import ProtocolError, ReadTimeoutError
+from requests.structures import CaseInsensitiveDict
+from urllib3 import BaseHTTPResponse
+from urllib3.exceptions import HTTPError, NewConnectionError, SSLError, TimeoutError
 
 from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.dial import PinnedSession
@@ -156,41 +157,33 @@ def _fetch(
             url, address=address, headers=headers, timeout=how.timeouts, method=how.method, body=how.body, way=how.way
         ) as response:
             if how.cookies:
-                how.cookies.take(response)
-            if judge and (unwanted := _unwanted(response, judge)):
-                return Fetched(unwanted[0], response.headers, b"", time.monotonic() - started, unwanted[1], response.status_code)
+                how.cookies.take(url, response)
+            answered = CaseInsensitiveDict(response.headers)
+            if judge and (unwanted := _unwanted(response.status, answered, judge)):
+                return Fetched(unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], response.status)
             say(Step.READING)
             body = reader.read(response, payload)
             seconds = time.monotonic() - started
             if body is None or len(body) > reader.most:
                 status = FetchStatus.MEMORY_BUSY if body is None else FetchStatus.TOO_BIG
-                return Fetched(status, response.headers, body or b"", seconds, status.sentence, response.status_code)
-            raw: Any = response.raw
+                return Fetched(status, answered, body or b"", seconds, status.sentence, response.status)
+            raw: Any = response
             exchange = None if payload is None else Exchange(masked_request(raw.sent_bytes, how.hidden), raw.head_bytes, payload)
-            return Fetched(response.status_code, response.headers, body, seconds, "", response.status_code, exchange=exchange)
-    except requests.exceptions.SSLError as trouble:
-        status, error = FetchStatus.TLS_FAILED, str(trouble)
-    except requests.exceptions.Timeout as trouble:
-        status, error = FetchStatus.TIMED_OUT, str(trouble)
-    except requests.exceptions.ChunkedEncodingError as trouble:
-        status, error = FetchStatus.BROKEN_ANSWER, str(trouble)
-    except requests.exceptions.ConnectionError as trouble:
-        status, error = why_not_connected(trouble), str(trouble)
-    except requests.exceptions.RequestException as trouble:
-        status, error = FetchStatus.BROKEN_ANSWER, str(trouble)
+            return Fetched(response.status, answered, body, seconds, "", response.status, exchange=exchange)
+    except HTTPError as trouble:
+        status, error = why_not(trouble), str(trouble)
     return Fetched(status, seconds=time.monotonic() - started, error=error[:500].replace("\0", ""))
 
 
-def _unwanted(response: requests.Response, judge: Judge) -> tuple[FetchStatus, str] | None:
-    if not 200 <= response.status_code < 300:
+def _unwanted(status: int, headers: Mapping[str, str], judge: Judge) -> tuple[FetchStatus, str] | None:
+    if not 200 <= status < 300:
         return None
-    head = Fetched(response.status_code, response.headers)
-    return judge(head.content_type, _stated_length(response))
+    return judge(Fetched(status, headers).content_type, _stated_length(headers))
 
 
-def _stated_length(response: requests.Response) -> int | None:
+def _stated_length(headers: Mapping[str, str]) -> int | None:
     """What Content-Length says, if it says something."""
-    stated = response.headers.get("Content-Length", "")
+    stated = headers.get("Content-Length", "")
     return int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 19 else None
 
 
@@ -202,14 +195,14 @@ class _Reader:
     received: Callable[[int], None]
     room: Room
 
-    def read(self, response: requests.Response, payload: IO[bytes] | None) -> bytes | None:
+    def read(self, response: BaseHTTPResponse, payload: IO[bytes] | None) -> bytes | None:
         """The body, or as much of it as shows that it is too big; None: there was no room for it. The payload gets it as it came."""
         pieces: list[bytes] = []
         total = counted = 0
-        raw: Any = response.raw
+        raw: Any = response
         is_encoded = payload is not None and tee_encoded(raw, payload)
-        expected = self._expected(response)
-        for piece in response.iter_content(CHUNK_BYTES):
+        expected = self._expected(response.headers)
+        for piece in response.stream(CHUNK_BYTES, decode_content=True):
             total += len(piece)
             counted = self._count(raw.incoming.count, counted)
             if not self.room.admits(total, expected):
@@ -222,9 +215,9 @@ class _Reader:
         self._count(raw.incoming.count, counted)
         return b"".join(pieces)
 
-    def _expected(self, response: requests.Response) -> int:
+    def _expected(self, headers: Mapping[str, str]) -> int:
         """How large the body will be, as far as one can know."""
-        length = None if "Content-Encoding" in response.headers else _stated_length(response)
+        length = None if "Content-Encoding" in headers else _stated_length(headers)
         return min(self.most if length is None else length, self.most + CHUNK_BYTES)
 
     def _count(self, come: int, counted: int) -> int:
@@ -233,11 +226,10 @@ class _Reader:
         return come
 
 
-def why_not_connected(trouble: requests.exceptions.ConnectionError) -> FetchStatus:
-    """Tell a server that accepted nothing from one that fell silent in mid-body and one that broke off."""
-    cause = trouble.args[0] if trouble.args else None
-    if isinstance(getattr(cause, "reason", None), ProxyFailed):
-        return FetchStatus.PROXY_FAILED
-    if isinstance(cause, ReadTimeoutError):
-        return FetchStatus.TIMED_OUT
-    return FetchStatus.BROKEN_ANSWER if isinstance(cause, ProtocolError) else FetchStatus.CONNECT_FAILED
+def why_not(trouble: HTTPError) -> FetchStatus:
+    """Tell a server that accepted nothing from one that fell silent and one that broke off."""
+    if isinstance(trouble, SSLError):
+        return FetchStatus.TLS_FAILED
+    if isinstance(trouble, NewConnectionError):
+        return FetchStatus.PROXY_FAILED if isinstance(trouble, ProxyFailed) else FetchStatus.CONNECT_FAILED
+    return FetchStatus.TIMED_OUT if isinstance(trouble, TimeoutError) else FetchStatus.BROKEN_ANSWER

@@ -21,15 +21,19 @@ from crawling.rules.suspects import ALONE_FROM
 UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
 
 #: read along the index `queues_in_turn` until there are enough, however many hosts the run has
-LEASE_HOSTS = f"""
-WITH due AS (
-    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at
+DUE_HOSTS = f"""
     FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
       AND q.due_at <= statement_timestamp() + make_interval(secs => %(soon)s)
       AND {UNLEASED} AND {FREE_AT} <= clock_timestamp() + make_interval(secs => %(soon)s)
       AND {PASSES_GATE}
     ORDER BY q.due_at, q.id LIMIT %(limit)s
+"""
+
+LEASE_HOSTS = f"""
+WITH due AS (
+    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at
+    {DUE_HOSTS}
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
 UPDATE crawling_host h
@@ -39,6 +43,8 @@ FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
     h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
+
+COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa: S608  # a constant
 
 #: Suspects are claimed as `crawling.rules.suspects` has it. Whatever must be alone is: so any row of the hand tells whether it is there.
 CLAIM_URLS = f"""
@@ -159,22 +165,32 @@ def lease_hosts(
     Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`, and
     those that the gate holds back.
     """
-    values: dict[str, Any] = {
+    due = _due_hosts(shift, limit, soon_seconds, avoid)
+    with connection.cursor() as cursor:
+        cursor.execute(LEASE_HOSTS, {**due, "lease": lease_seconds, "delay": delay_seconds})
+        rows = cursor.fetchall()
+    hosts = [LeasedHost(queue, host, name, wait, backoffs, Spent(*spent)) for queue, host, name, wait, backoffs, *spent in rows]
+    return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
+
+
+def count_waiting(shift: Shift, *, most: int, avoid: Collection[int] = ()) -> int:
+    """How many of the process's hosts the shift could lease at once, counted up to `most`."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_WAITING, _due_hosts(shift, most, 0.0, avoid))
+        return int(cursor.fetchone()[0])
+
+
+def _due_hosts(shift: Shift, limit: int, soon_seconds: float, avoid: Collection[int]) -> dict[str, Any]:
+    """The values of DUE_HOSTS."""
+    return {
         "run": shift.process.run_id,
         "number": shift.process.number,
         "limit": limit,
         "soon": soon_seconds,
         "shift": shift.pk,
-        "lease": lease_seconds,
-        "delay": delay_seconds,
         "avoid": list(avoid),
         "gate": gate_is_wanted(),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(LEASE_HOSTS, values)
-        rows = cursor.fetchall()
-    hosts = [LeasedHost(queue, host, name, wait, backoffs, Spent(*spent)) for queue, host, name, wait, backoffs, *spent in rows]
-    return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
 
 
 def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:

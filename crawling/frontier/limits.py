@@ -33,8 +33,21 @@ def soft_limit_reached(run: Run) -> str:
     return f"the soft limit of {reached} is reached" if reached else ""
 
 
+def in_vain(run: Run) -> str:
+    """The sentence for a run that has nothing to show for itself; empty for one that has."""
+    total = RunTotal.objects.filter(run=run).first()
+    if total is None or total.succeeded:
+        return ""
+    became = {"failed": total.failed, "kept out": total.excluded, "held back as traps": total.quarantined}
+    parts = [f"{count:,} {word}" for word, count in became.items() if count]
+    urls = f"{total.discovered:,} URL{'s' * (total.discovered != 1)}"
+    return f"Nothing was fetched with success: of {urls}, {', '.join(parts) or 'none was tried'}."
+
+
 def ending_of(run: Run) -> str:
-    """What to say of a run with nothing left to fetch: whether limits kept anything out."""
+    """What to say of a run with nothing left to fetch: whether anything came of it, and whether limits kept anything out."""
+    if sentence := in_vain(run):
+        return sentence
     kept_out = set(run.verdict_counts.values_list("rule", flat=True))
     if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
         return f"{reached.capitalize()}: no address that was found after that was let in, and all known before are done."

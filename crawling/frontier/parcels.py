@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crawling.rules.exchanges import Exchange
@@ -24,6 +25,7 @@ class Parcel:
 
     unchanged_since: id of the earlier page whose document the server says is still right.
     has_page: whether a page's row will point at it; at a robots.txt none does. depth: None where it is no link's end.
+    outlinks: all that the document leads to, followed or not.
     """
 
     url: str
@@ -32,4 +34,5 @@ class Parcel:
     exchange: Exchange
     unchanged_since: int | None = None
     has_page: bool = True
+    outlinks: Sequence[str] = ()
     place: Place | None = None

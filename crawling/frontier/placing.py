@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from django.db import connection
 
 from crawling.models import HostQueue, Run, RunProcess
-from crawling.rules.placing import place
+from crawling.rules.placing import EVEN_FROM, place_each
 
 MOVE = """
 UPDATE crawling_hostqueue q SET process_number = new.number
@@ -26,16 +27,24 @@ def place_anew(run: Run, numbers: Sequence[int], *, of: int | None = None) -> in
     A host that is leased stays with its shift until that lets it go. The caller holds the run's lock.
     """
     queues = HostQueue.objects.filter(run=run)
+    loads: Counter[int] = Counter()
     if of is not None:
+        loads = loads_of(run.pk, numbers)
         queues = queues.filter(process_number=of)
-    moved = {
-        queue: number
-        for queue, name, before in queues.values_list("pk", "host__name", "process_number")
-        if (number := place(name, numbers)) != before
-    }
+    rows = list(queues.order_by("pk").values_list("pk", "host__name", "process_number"))
+    placed = place_each((name for _, name, _ in rows), numbers, loads)
+    moved = {queue: number for (queue, _, before), number in zip(rows, placed, strict=True) if number != before}
     with connection.cursor() as cursor:
         cursor.execute(MOVE, [list(moved), list(moved.values())])
     return len(moved)
+
+
+def loads_of(run_id: int, numbers: Sequence[int]) -> Counter[int]:
+    """How many hosts each of the processes has, as far as that matters to where the next are placed."""
+    if len(numbers) < 2:
+        return Counter()
+    some = HostQueue.objects.filter(run=run_id, process_number__in=numbers).values_list("process_number", flat=True)
+    return Counter(some[: EVEN_FROM * len(numbers)])
 
 
 def moved_away(host_ids: Collection[int], process: RunProcess) -> set[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from django.db import DataError, connection
@@ -132,7 +132,7 @@ def record(
 
 
 def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], memory: Memory, lengths: Mapping[int, int]) -> None:
-    """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on."""
+    """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on, also with its links."""
     try:
         record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
     except DataError:
@@ -141,8 +141,16 @@ def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[i
                 record(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
-                fault = Outcome(outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}")
-                record(shift, [fault], numbers=numbers, memory=memory)
+                fault = Outcome(outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}", links=outcome.links)
+                _record_fault(shift, fault, numbers, memory)
+
+
+def _record_fault(shift: Shift, fault: Outcome, numbers: Sequence[int], memory: Memory) -> None:
+    """Its links, too, unless it is they that the database refuses."""
+    try:
+        record(shift, [fault], numbers=numbers, memory=memory)
+    except DataError:
+        record(shift, [replace(fault, links=())], numbers=numbers, memory=memory)
 
 
 def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) -> dict[int, Settled]:

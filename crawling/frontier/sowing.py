@@ -13,17 +13,21 @@ from django.db.backends.utils import CursorWrapper
 from crawling.frontier.counting import count_seeds
 from crawling.frontier.hosts import add_hosts
 from crawling.frontier.meeting import Meeting, meet
+from crawling.frontier.placing import loads_of
 from crawling.frontier.weighing import ranking_of
 from crawling.models import Run, UrlState
 from crawling.rules.addresses import Address, fingerprint, signed
-from crawling.rules.placing import place
+from crawling.rules.placing import place_each
 from crawling.rules.ranking import Order, Ranking
 from crawling.rules.traps import Pattern
 
+#: in the order in which they are placed, so that whoever places them anew by their ids finds the same places
 ADD_QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number)
 SELECT %(run)s, h.id, new.number
-FROM unnest(%(names)s::text[], %(numbers)s::int[]) AS new(name, number) JOIN crawling_host h ON h.name = new.name
+FROM unnest(%(names)s::text[], %(numbers)s::int[]) WITH ORDINALITY AS new(name, number, place)
+JOIN crawling_host h ON h.name = new.name
+ORDER BY new.place
 ON CONFLICT (run_id, host_id) DO NOTHING
 """
 
@@ -132,7 +136,8 @@ def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequen
     missing = sorted(names - found.keys())
     if missing:
         add_hosts(cursor, missing)
-        cursor.execute(ADD_QUEUES, {"run": run_id, "names": missing, "numbers": [place(name, numbers) for name in missing]})
+        placed = place_each(missing, numbers, loads_of(run_id, numbers))
+        cursor.execute(ADD_QUEUES, {"run": run_id, "names": missing, "numbers": placed})
         cursor.execute(FIND_QUEUES, [run_id, missing])
         found.update(cursor.fetchall())
     return found

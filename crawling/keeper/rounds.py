@@ -23,7 +23,7 @@ from crawling.keeper.courier import wake_courier
 from crawling.keeper.duties import count_workers, forget_cold_pages, rank_anew, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
-from crawling.services.keeping import keep_to_rules
+from crawling.services.keeping import RunsKeeper
 from crawling.services.measuring import measure_disk
 from crawling.services.noticing import notice_what_lasts
 from crawling.services.rejudging import rejudge_live_runs
@@ -69,7 +69,7 @@ def duties() -> list[Duty]:
         Duty(ask_for_due, 30.0),
         Duty(forget_cold_pages, 600.0),
         Duty(remove_rows, 1.0),
-        Duty(keep_to_rules, 30.0),
+        Duty(RunsKeeper().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
         Duty(total_minutes, 60.0),
     ]

@@ -16,6 +16,7 @@ from crawling.models import Level, LogLine, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.run_page.log import CHUNK, LogFilter, following, log_after, log_before
 from crawling.selectors import find_crawl
+from crawling.span import Span
 
 POLL_SECONDS = 1.0
 Show = Callable[[Iterable[LogLine]], None]
@@ -25,6 +26,8 @@ def add_log_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--run", type=int, help="with log: a run by its number; default: the latest")
     parser.add_argument("--level", choices=Level.labels, default=Level.INFO.label, help="with log: lines of at least this level")
     parser.add_argument("--text", default="", help="with log: lines with this text in them or in their URLs")
+    for name, words in (("since", "from this moment on"), ("until", "before this moment")):
+        parser.add_argument(f"--{name}", default="", metavar="MOMENT", help=f"with log: lines written {words}, like 2026-11-30T14:00")
     parser.add_argument("--last", type=int, default=50, metavar="LINES", help="with log: begin so many lines from the end (default: 50)")
     parser.add_argument("--follow", action="store_true", help="with log: go on until the run ends or Ctrl-C; else as --wait")
 
@@ -36,7 +39,7 @@ def show_log(words: list[str], options: dict[str, Any], write: Callable[[str], o
     if options["last"] < 1:
         raise CommandError("--last must be 1 or more")
     run = run_of(find_crawl(words[0]).pk, options["run"])
-    wanted = LogFilter(Level[options["level"].upper()], options["text"].replace("\0", ""))
+    wanted = LogFilter(Level[options["level"].upper()], options["text"].replace("\0", ""), _span(options))
 
     def show(lines: Iterable[LogLine]) -> None:
         for line in (as_jsonl if options["json"] else as_text)(lines):
@@ -48,19 +51,28 @@ def show_log(words: list[str], options: dict[str, Any], write: Callable[[str], o
         _follow(run, wanted, following(run, lines, timezone.now()), {line.pk for line in lines}, show)
 
 
+def _span(options: dict[str, Any]) -> Span:
+    span = Span.read(options)
+    for name in ("since", "until"):
+        if options[name] and getattr(span, name) is None:
+            raise CommandError(f"--{name} must be a moment, like 2026-11-30 or 2026-11-30T14:00 (UTC)")
+    return span
+
+
 def _follow(run: Run, wanted: LogFilter, after: int, shown: set[int], show: Show) -> None:
     """Show what is new, each line once, until nothing can come any more."""
     try:
         while True:
             is_over = Run.objects.filter(pk=run.pk, state__in=ENDED_STATES).exists()  # asked first: its last line is there by then
-            tail = log_after(run, wanted, after=after, now=timezone.now(), most=CHUNK)
-            new = [line for line in tail.lines if line.pk not in shown]
-            show(new)
-            shown = {pk for pk in shown if pk > tail.following} | {line.pk for line in new}
-            is_behind = tail.newer is not None and tail.following > after
-            after = tail.following
-            if is_behind:
-                continue
+            at: int | None = after
+            while at is not None:
+                tail = log_after(run, wanted, after=at, now=timezone.now(), most=CHUNK)
+                new = [line for line in tail.lines if line.pk not in shown]
+                show(new)
+                if at == after:  # else there are lines before it that have not settled, with which the next look begins
+                    after = tail.following
+                shown = {pk for pk in shown if pk > after} | {line.pk for line in new}
+                at = tail.newer
             if is_over:
                 return
             time.sleep(POLL_SECONDS)  # rows are the truth, whoever writes them; a person watches

@@ -43,6 +43,7 @@ VERBS: dict[str, Callable[[CrawlJob, Options], object]] = {
     "pause": _pause,
     "resume": lambda crawl, options: steering.resume(crawl),
     "stop": lambda crawl, options: steering.stop(crawl),
+    "abort": lambda crawl, options: steering.abort(crawl),
     "retry": _retry,
     "tag": _tag,
 }

@@ -37,6 +37,12 @@ class ArchiveFile(models.Model):
         return archive_folder(self.name.partition("-")[0]) / self.name
 
 
+def archive_disk() -> Path:
+    """A folder on the disk that the archive is on, or will be: nothing need have been archived yet."""
+    place = Path(settings.ARCHIVE_DIR)
+    return next(folder for folder in (place, *place.parents) if folder.exists())
+
+
 def archive_folder(run: str) -> Path:
     """Where the files of a run are on this machine; `run` as names of files begin."""
     return Path(settings.ARCHIVE_DIR) / run

@@ -130,6 +130,7 @@ class Run(models.Model):
     judged_to = models.JSONField(null=True, help_text="how far they have been held against newer ones")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
+    aborted_at = models.DateTimeField(null=True, help_text="since then its fetches are cut off; empty: they are let end")
     resumed_at = models.DateTimeField(null=True, help_text="when it last went on; what failed before is no reason to rest again")
     finished_at = models.DateTimeField(null=True)
     removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its rows at a time")
@@ -147,6 +148,7 @@ class Run(models.Model):
         ]
         indexes = [
             models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"),
+            models.Index(fields=["finished_at"], condition=Q(is_latest=True), name="latest_runs_by_end"),
             models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="runs_to_be_removed"),
         ]
 

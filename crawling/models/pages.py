@@ -60,7 +60,13 @@ class Page(models.Model):
                 fields=["run", "fingerprint"], condition=Q(is_revisit=False, archive_file__isnull=False), name="archived_payloads"
             ),
             models.Index(fields=["run", "fingerprint"], condition=Q(duplicate_of=None, digest__isnull=False), name="originals_of_a_run"),
-            models.Index(fields=["run", "duplicate_of", "url"], condition=Q(duplicate_of__isnull=False), name="duplicates_of_a_run"),
+            models.Index(
+                fields=["run", "duplicate_of", "url"],
+                include=["bytes"],
+                condition=Q(duplicate_of__isnull=False),
+                name="duplicates_of_a_run",
+            ),
+            models.Index(fields=["run", "fetched_at", "url"], condition=Q(status__range=(300, 399)), name="redirects_of_a_run_in_time"),
             GinIndex(OpClass(Upper("final_url"), name="gin_trgm_ops"), OpClass(Upper("title"), name="gin_trgm_ops"), name="pages_by_words"),
         ]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.progress import say
 from crawling.frontier.claiming import ClaimedUrl
@@ -20,7 +23,18 @@ from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
 
 
-def step(visit: Visit, kit: Kit) -> Outcome | None:
+@dataclass(frozen=True, slots=True)
+class Catch:
+    """What came for a URL and is still to be read: the host is not needed for that."""
+
+    claimed: ClaimedUrl
+    address: Address
+    dial: str
+    fetched: Fetched
+    sitemaps: Sequence[str]
+
+
+def step(visit: Visit, kit: Kit) -> Catch | Outcome | None:
     """Try the visit's next URL; None: nothing is settled yet, because something had to be done first (robots.txt, a login,
     credentials), the address serves another host before, the host's next address is to be tried, or the shift ends.
 
@@ -54,21 +68,21 @@ def step(visit: Visit, kit: Kit) -> Outcome | None:
         return None
     visit.urls.popleft()
     fetched = fetched or _fetched(visit, claimed, address, dial, kit)
-    return _concluded(visit, claimed, address, dial, fetched, kit) if fetched else None
+    return Catch(claimed, address, dial, fetched, _sitemaps(visit, address, robots)) if fetched else None
 
 
-def _concluded(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, fetched: Fetched, kit: Kit) -> Outcome:
+def read(catch: Catch, visit: Visit, kit: Kit) -> Outcome:
+    """Say what became of the URL. The visit may be at another toe meanwhile."""
     say(Step.EXTRACTING)
     outcome = None
     try:
-        robots = visit.robots.get(address.origin)
-        outcome = conclude(claimed, address, dial, fetched, kit, sitemaps=_sitemaps(visit, address, robots))
+        outcome = conclude(catch.claimed, catch.address, catch.dial, catch.fetched, kit, sitemaps=catch.sitemaps)
         if outcome.answer:
-            visit.mapped.add(address.origin)
+            visit.mapped.add(catch.address.origin)
         return outcome
     finally:
-        if fetched.exchange and not (outcome and outcome.parcel):
-            fetched.exchange.close()
+        if catch.fetched.exchange and not (outcome and outcome.parcel):
+            catch.fetched.exchange.close()
 
 
 def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit: Kit) -> Fetched | None:
@@ -89,7 +103,8 @@ def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit
 
 
 def _sitemaps(visit: Visit, address: Address, robots: Robots | None) -> list[str]:
-    """Sitemaps go with the first page of their origin: links need a page that they were found on."""
+    """Sitemaps go with the first page of their origin: links need a page that they were found on. Pages that are read at the same
+    time may all have them; the frontier takes each once."""
     return robots.sitemaps if robots and address.origin not in visit.mapped else []
 
 

@@ -112,6 +112,11 @@ class Kit:
             read_seconds=self.fetching.read_seconds,
         )
 
+    def forget_links(self) -> None:
+        """Let links be judged, and told of, as if they were met for the first time: other rules hold, or those of a page were not kept."""
+        self.refusals.forget()
+        self.seen.forget()
+
     def get(
         self,
         address: Address,

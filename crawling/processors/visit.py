@@ -35,6 +35,7 @@ class Visit:
     turn: the address at which the visit has a turn that it waits for, or "".
     unreachable: addresses of the host that did not accept a connection.
     aside_until: until then hosts that wait for a toe go first.
+    unread: documents of the host that toes are reading; the workbench counts.
     """
 
     host: LeasedHost
@@ -60,6 +61,7 @@ class Visit:
     turn: str = ""
     unreachable: set[str] = field(default_factory=set)
     aside_until: float = 0.0
+    unread: int = 0
 
     def resolve(self, resolution: Resolution) -> None:
         """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until the URLs in hand are fetched."""
@@ -104,8 +106,8 @@ class Visit:
         self.keep_budget()
 
     def stand_aside(self, held_seconds: float, *, toes: int) -> None:
-        """The visit has kept one of the toes for so long: let others go first for as long as is fair."""
-        self.aside_until = time.monotonic() + seconds_aside(held_seconds, toes)
+        """The visit, or one of its documents, has kept one of the toes for so long: let others go first for as long as is fair."""
+        self.aside_until = max(self.aside_until, time.monotonic() + seconds_aside(held_seconds, toes))
 
     def come_back_in(self, seconds: float) -> None:
         """Wait so long at least, for something that is not the host's doing."""

@@ -45,6 +45,9 @@ class Fate:
     goes_at: datetime | None
     sentence: str
 
+    def goes_by(self, now: datetime) -> bool:
+        return self.goes_at is not None and self.goes_at <= now
+
 
 def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[str, str]]:
     """The rules, or a sentence for each field that is wrong."""
@@ -70,7 +73,7 @@ def fates(rules: Retention, runs: Sequence[Kept], now: datetime) -> list[Fate]:
         total += run.bytes
         fate = _fate(rules, run, place, total, staying, now)
         told.append(fate)
-        if fate.goes_at is None or fate.goes_at > now:
+        if not fate.goes_by(now):
             staying.add(run.number)
     return told
 

@@ -25,6 +25,5 @@ class Copies:
 
 
 def copies_of(run: Run) -> Copies:
-    some = Page.objects.filter(pk__in=Page.objects.filter(run=run, duplicate_of__isnull=False).values("pk")[:MOST])
-    found = some.aggregate(pages=Count("pk"), bytes=Sum("bytes", default=0))
+    found = Page.objects.filter(run=run, duplicate_of__isnull=False)[:MOST].aggregate(pages=Count("pk"), bytes=Sum("bytes", default=0))
     return Copies(**found)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 
 from crawling.models import Level, LogLine, Run
+from crawling.span import ALWAYS, Span
 
 CHUNK = 1_000
 LONGEST_TEXT = 200
@@ -21,19 +22,20 @@ SETTLED_AFTER = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class LogFilter:
-    """Which lines are wanted: of at least `level`, with `text` in them or in their URLs, in any case."""
+    """Which lines are wanted: of at least `level`, with `text` in them or in their URLs, in any case, and of a span of time."""
 
     level: Level = Level.INFO
     text: str = ""
+    span: Span = ALWAYS
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> LogFilter:
         """Of an address; nonsense counts as nothing."""
         text = query.get("text", "").replace("\0", "").strip()[:LONGEST_TEXT]
-        return cls(Level.__members__.get(query.get("level", "").upper(), Level.INFO), text)
+        return cls(Level.__members__.get(query.get("level", "").upper(), Level.INFO), text, Span.read(query))
 
     def __bool__(self) -> bool:
-        return bool(self.text) or self.level > Level.INFO
+        return bool(self.text or self.span) or self.level > Level.INFO
 
     @property
     def is_looking(self) -> bool:
@@ -42,12 +44,36 @@ class LogFilter:
 
     def of(self, run: Run) -> QuerySet[LogLine]:
         """The run's lines that it lets through, in no order."""
-        lines = LogLine.objects.filter(run=run)
+        lines = LogLine.objects.filter(self.span.of("at"), run=run)
         if self.level >= Level.ERROR:
             lines = lines.filter(level=Level.ERROR)  # as its index is written
         elif self.level > Level.INFO:
             lines = lines.filter(level__gte=self.level)
         return lines.filter(Q(message__icontains=self.text) | Q(url__icontains=self.text)) if self.text else lines
+
+
+def _within(run: Run, span: Span) -> Q:
+    """The ids between which the span's lines lie: numbers rise with time, but for SETTLED_AFTER, so no index of moments is needed."""
+    place = Q()
+    if span.since:
+        place &= Q(pk__gte=_first_id(run, span.since - SETTLED_AFTER))
+    if span.until:
+        place &= Q(pk__lt=_first_id(run, span.until + SETTLED_AFTER))
+    return place
+
+
+def _first_id(run: Run, moment: datetime) -> int:
+    """An id before which no line is of that moment or later, but for SETTLED_AFTER: found by halving, a look into the index each."""
+    lines = LogLine.objects.filter(run=run).order_by("pk").values_list("pk", "at")
+    ends = lines.first(), lines.last()
+    if ends[0] is None or ends[1] is None:
+        return 0
+    low, high = ends[0][0], ends[1][0] + 1
+    while low < high:
+        middle = (low + high) // 2
+        pk, at = lines.filter(pk__gte=middle).first() or ends[1]
+        low, high = (pk + 1, high) if at < moment else (low, middle)
+    return low
 
 
 @dataclass(frozen=True)
@@ -60,7 +86,11 @@ class LogWindow:
 
 @dataclass(frozen=True)
 class LogTail:
-    """The oldest first. `following` is where to look again for what is new. `newer` continues behind them; None: nothing is left."""
+    """The oldest first. `following` is where to look again for what is new. `newer` continues behind them; None: nothing is left.
+
+    Whoever continues goes on following from the last look that began where an earlier one said, `following`: behind lines that have not
+    settled others may still appear.
+    """
 
     lines: Sequence[LogLine]
     following: int
@@ -69,7 +99,7 @@ class LogTail:
 
 def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: int) -> LogWindow:
     """The latest lines before the line of that id; fewer than there are, if nothing is found in SEARCHED lines."""
-    place = Q() if before is None else Q(pk__lt=before)
+    place = _within(run, wanted.span) & (Q() if before is None else Q(pk__lt=before))
     found, end = wanted.of(run).filter(place).order_by("-pk"), None
     if wanted.is_looking:
         end = LogLine.objects.filter(place, run=run).order_by("-pk").values_list("pk", flat=True)[SEARCHED : SEARCHED + 1].first()
@@ -101,9 +131,10 @@ def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
 
 def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
     """The first lines behind the line of that id, and the id to go on behind; None: nothing is left."""
-    found, end = wanted.of(run).filter(pk__gt=after).order_by("pk"), None
+    place = _within(run, wanted.span) & Q(pk__gt=after)
+    found, end = wanted.of(run).filter(place).order_by("pk"), None
     if wanted.is_looking:
-        ids = LogLine.objects.filter(run=run, pk__gt=after).order_by("pk").values_list("pk", flat=True)
+        ids = LogLine.objects.filter(place, run=run).order_by("pk").values_list("pk", flat=True)
         end = ids[SEARCHED - 1 : SEARCHED].first()
         found = found if end is None else found.filter(pk__lte=end)
     lines = list(found[: most + 1])

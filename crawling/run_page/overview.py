@@ -175,10 +175,10 @@ def empty_page(crawl: CrawlJob) -> CrawlPage:
 def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
     """The page of a run, with the lines of its log that are wanted, before that of an id."""
     runs = list(run.crawl.runs.all()[:RUNS])
-    statuses = status_rows(run)
+    statuses, dealings = status_rows(run), dealings_of(run)
     return CrawlPage(
         crawl=run.crawl,
-        view=run_view(run),
+        view=run_view(run, waits={one.process: one.wait for one in dealings if one.wait}),
         verbs=_verbs(run) if run == runs[0] else (),
         claim=_claim(run.crawl),
         run=run,
@@ -191,7 +191,7 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
         hosts=host_rows(run, first_hosts(run, SOME)),
         pages=pages_of(run, PageFilter(), most=SOME).pages,
         log=log_before(run, lines, before=before, most=LINES),
-        dealings=dealings_of(run),
+        dealings=dealings,
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
         traps=undecided(run, most=TRAPS),
         toes=toes_of(run),
@@ -206,5 +206,7 @@ def _verbs(run: Run) -> tuple[str, ...]:
     if run.state in ENDED_STATES:
         return ("start",)
     if run.state in WORKING_STATES:
-        return ("pause", "stop")
-    return () if run.state == RunState.STOPPING else ("resume", "stop")
+        return ("pause", "stop", "abort")
+    if run.state == RunState.STOPPING:
+        return () if run.aborted_at else ("abort",)
+    return ("resume", "stop", "abort")

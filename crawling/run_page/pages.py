@@ -30,16 +30,18 @@ class PageWindow:
 
 def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = None) -> PageWindow:
     """The latest pages that the filter lets through, fetched before that of the id. Raises SearchTookTooLong."""
-    pages = wanted.of(run).select_related("url").order_by("-fetched_at", "-url_id")
-    if last := Page.objects.filter(run=run, pk=before).first() if before is not None else None:
-        # The first condition is what the index can begin at.
-        pages = pages.filter(Q(fetched_at__lte=last.fetched_at) & (Q(fetched_at__lt=last.fetched_at) | Q(url_id__lt=last.pk)))
+    last = Page.objects.filter(run=run, pk=before).first() if before is not None else None
+    # The first condition is what the index can begin at.
+    is_older = Q(fetched_at__lte=last.fetched_at) & (Q(fetched_at__lt=last.fetched_at) | Q(url_id__lt=last.pk)) if last else Q()
+    found: list[Page] = []
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
-            found = list(pages[: most + 1])
+            for part in wanted.parts(run):
+                found += part.filter(is_older).select_related("url").order_by("-fetched_at", "-url_id")[: most + 1]
     except OperationalError as error:
         if "statement timeout" not in str(error):
             raise
         raise SearchTookTooLong from error
+    found.sort(key=lambda page: (page.fetched_at, page.pk), reverse=True)
     return PageWindow(found[:most], found[most - 1].pk if len(found) > most else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -14,7 +15,7 @@ from crawling.audit import KEEPER, account_of, note
 from crawling.errors import BadOrder, WrongState
 from crawling.models import CrawlJob
 from crawling.models.jobs import ENDED_STATES
-from crawling.retaining import fates_of
+from crawling.retaining import fates_of, standing
 from crawling.rules.retention import Retention, read_retention
 from crawling.services.removing import ask_removal
 
@@ -53,20 +54,37 @@ def set_retention(crawl: CrawlJob, fields: Mapping[str, Any], *, by: User | None
     return rules
 
 
-def keep_to_rules() -> None:
-    """Delete the runs whose time has come, of crawls that rest: a run at work may come to need earlier ones."""
-    with connection.cursor() as cursor:
-        cursor.execute(PERHAPS_TOO_MUCH, [list(ENDED_STATES)])
-        perhaps = [pk for (pk,) in cursor.fetchall()]
-    for crawl_id in perhaps:
-        crawl = CrawlJob.objects.filter(pk=crawl_id).first()  # by the rules of this moment: others may just have been set
-        if crawl is None:
-            continue
-        now = timezone.now()
-        going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_at and fate.goes_at <= now}
-        # The latest first: an earlier one may be needed by nothing but what goes before it.
-        for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
-            try:
-                ask_removal(run, by=account_of(KEEPER), because=going[run.number])
-            except WrongState as trouble:  # it was started meanwhile
-                logger.info("a run stays for now", extra={"run": str(run), "reason": str(trouble)})
+class RunsKeeper:
+    """Deletes the runs whose time has come, of crawls that rest: a run at work may come to need earlier ones.
+
+    Who needs whom is read from all pages of a crawl. Where all stay for it, they are not read again until the crawl stands otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._staying: dict[int, object] = {}
+
+    def keep_to_rules(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(PERHAPS_TOO_MUCH, [list(ENDED_STATES)])
+            perhaps = [pk for (pk,) in cursor.fetchall()]
+        stayed, self._staying = self._staying, {}
+        for crawl_id in perhaps:
+            crawl = CrawlJob.objects.filter(pk=crawl_id).first()  # by the rules of this moment: others may just have been set
+            if crawl is None:
+                continue
+            now = timezone.now()
+            stands = standing(crawl, now)
+            if stayed.get(crawl_id) == stands or not _delete(crawl, now):
+                self._staying[crawl_id] = stands
+
+
+def _delete(crawl: CrawlJob, now: datetime) -> bool:
+    """Let go what goes by the rules; whether anything does."""
+    going = {fate.number: fate.sentence for fate in fates_of(crawl, now) if fate.goes_by(now)}
+    # The latest first: an earlier one may be needed by nothing but what goes before it.
+    for run in crawl.runs.filter(number__in=going).order_by("-number").select_related("crawl"):
+        try:
+            ask_removal(run, by=account_of(KEEPER), because=going[run.number])
+        except WrongState as trouble:  # it was started meanwhile
+            logger.info("a run stays for now", extra={"run": str(run), "reason": str(trouble)})
+    return bool(going)

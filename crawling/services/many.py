@@ -12,12 +12,12 @@ from crawling.idling import waiting_runs
 from crawling.listing import Wanted, found_crawls
 from crawling.models import CrawlJob, Run
 from crawling.rules.tags import BadTags
-from crawling.services.steering import ALLOWED_FROM, VERBS, pause, resume, stop
+from crawling.services.steering import VERBS, abort, pause, resume, stop
 from crawling.services.tagging import tag_crawls
 
 #: more at once would keep whoever asks waiting for minutes
 MOST = 500
-STEER: dict[str, Callable[..., Run]] = {"pause": pause, "resume": resume, "stop": stop}
+STEER: dict[str, Callable[..., Run]] = {"pause": pause, "resume": resume, "stop": stop, "abort": abort}
 TAGGING = {"tag": "add", "untag": "remove"}
 ACTIONS = (*STEER, *TAGGING)
 
@@ -35,8 +35,7 @@ def chosen(action: str, *, ids: Sequence[int] = (), wanted: Wanted | None = None
     if wanted is not None:
         found = found_crawls(wanted, waiting_runs())
         if action in STEER:
-            to = next(state for state, verb in VERBS.items() if verb == action)
-            found = found.filter(last__state__in=ALLOWED_FROM[to])
+            found = found.filter(last__state__in=VERBS[action].allowed_from)
     crawls = list(found.order_by("-pk")[: MOST + 1])
     if not crawls:
         raise CrawlError("No crawl is chosen: tick some, or choose all that are found.")

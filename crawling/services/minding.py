@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from django.conf import settings
 from django.db.models import Sum
 
 from crawling.models import Run, RunCount
+from crawling.models.archive import archive_disk
 from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.rules.thresholds import too_little_room, too_many_errors
 from crawling.services.pausing import pause_by_itself, stop_by_itself
@@ -47,5 +47,4 @@ def _errors(run: Run, part: ThresholdsPart, now: datetime) -> str:
 def _room(part: ThresholdsPart) -> str:
     if part.min_free_bytes is None:
         return ""
-    place = next(one for one in (settings.ARCHIVE_DIR, *Path(settings.ARCHIVE_DIR).parents) if one.exists())
-    return too_little_room(part, free=shutil.disk_usage(place).free, where=str(settings.ARCHIVE_DIR))
+    return too_little_room(part, free=shutil.disk_usage(archive_disk()).free, where=str(settings.ARCHIVE_DIR))

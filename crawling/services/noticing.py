@@ -8,6 +8,9 @@ from functools import partial
 from typing import NamedTuple
 
 from django.db import transaction
+from django.db.models import Case, F, IntegerField, Value, When
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from allocation.alarms import alarms
@@ -19,6 +22,14 @@ from crawling.models.jobs import WORKING_STATES
 from crawling.rules.alerts import Event
 from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.telling import tell, tell_of_bank
+
+MINUTE = timedelta(minutes=1)
+#: of its run's order, for a request; null: none are too many
+ORDERED = "process__run_process__run__crawl__thresholds"
+ALLOWED_MINUTES = Case(
+    When(**{f"{ORDERED}__has_key": "wait_alert_minutes"}, then=Cast(KeyTextTransform("wait_alert_minutes", ORDERED), IntegerField())),
+    default=Value(ThresholdsPart().wait_alert_minutes),
+)
 
 
 class State(NamedTuple):
@@ -44,36 +55,32 @@ def notice_what_lasts() -> None:
 
 
 def _long_waits(now: datetime, known: Collection[str]) -> list[State]:
-    """Runs that have waited for longer than their orders allow in silence. Why is asked of those alone that are not known yet: it costs a
-    look at the whole bank."""
+    """Runs that have waited for longer than their orders allow in silence, which are few of those that wait. Why is asked of those alone
+    that are not known yet: it costs a look at the whole bank."""
     asked = Request.objects.filter(state=RequestState.WAITING, process__run_process__run__state__in=WORKING_STATES)
-    waiting = asked.filter(created_at__lt=now - timedelta(minutes=1)).select_related("process__run_process__run__crawl")
-    overdue: dict[int, tuple[Run, int, int]] = {}
-    for request in waiting.order_by("created_at"):
-        run = request.process.run_process.run
-        allowed = ThresholdsPart(**run.crawl.thresholds).wait_alert_minutes
-        minutes = int((now - request.created_at).total_seconds() // 60)
-        if allowed is not None and minutes >= allowed:
-            overdue.setdefault(run.pk, (run, request.process_id, minutes))
-    waits = waits_of([process for run, process, _ in overdue.values() if _key(run) not in known])
+    late = asked.alias(allowed=ALLOWED_MINUTES).filter(created_at__lte=now - F("allowed") * Value(MINUTE)).order_by("created_at")
+    overdue: dict[int, tuple[int, int]] = {}
+    for run, process, since in late.values_list("process__run_process__run", "process", "created_at"):
+        overdue.setdefault(run, (process, (now - since) // MINUTE))
+    waits = waits_of([process for run, (process, _) in overdue.items() if _key(run) not in known])
     return [
         State(
             _key(run),
             f"It has waited for {minutes:,} minutes. {waits[process].reason}" if process in waits else "",
             partial(_tell_of_wait, run),
         )
-        for run, process, minutes in overdue.values()
+        for run, (process, minutes) in overdue.items()
         if process in waits or _key(run) in known
     ]
 
 
-def _key(run: Run) -> str:
-    return f"wait/{run.pk}"
+def _key(run_id: int) -> str:
+    return f"wait/{run_id}"
 
 
-def _tell_of_wait(run: Run, sentence: str) -> None:
-    write(run.pk, sentence, level=Level.WARNING)
-    tell(run, Event.WAITING, sentence)
+def _tell_of_wait(run_id: int, sentence: str) -> None:
+    write(run_id, sentence, level=Level.WARNING)
+    tell(Run.objects.select_related("crawl").get(pk=run_id), Event.WAITING, sentence)
 
 
 def _unsafe_banks() -> list[State]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.utils import timezone
-from requests import ConnectionError as RequestsConnectionError
-from requests import RequestException, Timeout
-from requests.exceptions import SSLError
+from urllib3.exceptions import HTTPError
 
 from crawling.access import allowed_networks, identity
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.http import why_not_connected
+from crawling.fetchers.http import why_not
 from crawling.models import Delivery
 from crawling.rules.addresses import read_address
 from crawling.rules.alerts import signature
-from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import vet
 from dnscache.resolver import resolve
 
@@ -40,14 +37,6 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
     }
     try:
         with session.get_pinned(address.url, address=vetted.permitted[0], headers=headers, method="POST", body=body) as response:
-            return f"Answered {response.status_code}.", 200 <= response.status_code < 300
-    except RequestException as error:
-        return f"Not sent: {_why(error).sentence.rstrip('.')}.", False
-
-
-def _why(error: RequestException) -> FetchStatus:
-    if isinstance(error, SSLError):
-        return FetchStatus.TLS_FAILED
-    if isinstance(error, Timeout):
-        return FetchStatus.TIMED_OUT
-    return why_not_connected(error) if isinstance(error, RequestsConnectionError) else FetchStatus.BROKEN_ANSWER
+            return f"Answered {response.status}.", 200 <= response.status < 300
+    except HTTPError as error:
+        return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False

@@ -51,6 +51,6 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
     write(run.pk, f"{told} to be tried again, asked for by {by or 'the command line'}.")
     if run.state in ENDED_STATES:
         run.state, run.reason, run.finished_at = RunState.QUEUED, "Asking the bank for a shift, to try failed URLs again.", None
-        run.resumed_at, run.trouble = timezone.now(), ""
-        run.save(update_fields=["state", "reason", "finished_at", "resumed_at", "trouble"])
+        run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
+        run.save(update_fields=["state", "reason", "finished_at", "resumed_at", "aborted_at", "trouble"])
     return count

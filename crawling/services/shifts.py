@@ -13,7 +13,7 @@ from crawling.archive.files import seal_all
 from crawling.frontier.blaming import blame
 from crawling.frontier.claiming import free_hosts
 from crawling.frontier.filtering import rules_key
-from crawling.frontier.limits import ending_of, limit_reached
+from crawling.frontier.limits import ending_of, in_vain, limit_reached
 from crawling.frontier.locking import locked_run
 from crawling.frontier.recording import give_back
 from crawling.logbook import write
@@ -24,6 +24,8 @@ from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
 from crawling.services.takeover import rejoin
 from crawling.services.telling import tell
 
+STOPPED = "Stopped by an operator; its pages are kept."
+ABORTED = "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
 #: a shift ends after so many slices even if nobody waits
 LONGEST_SLICES = 10
 
@@ -133,14 +135,14 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
     if run.state == RunState.PAUSING:
         return RunState.PAUSED, paused_sentence(run)
     if run.state == RunState.STOPPING:
-        return RunState.STOPPED, run.trouble or "Stopped by an operator; its pages are kept."
+        return RunState.STOPPED, run.trouble or (ABORTED if run.aborted_at else STOPPED)
     if run.state not in WORKING_STATES:
         return None
     if not run.queues.filter(queued__gt=0).exists():
         # What was edited may let in again what had been kept out; the keeper sees to it first.
         return (RunState.FINISHED, ending_of(run)) if run.judged_by in ("", rules_key(run.crawl)) else None
     if sentence := limit_reached(run):
-        return RunState.FINISHED, sentence
+        return RunState.FINISHED, f"{sentence} {in_vain(run)}".rstrip()
     return None
 
 

@@ -1,6 +1,8 @@
-"""Pause, resume and stop a crawl's run."""
+"""Pause, resume, stop and abort a crawl's run."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -15,23 +17,31 @@ from crawling.models.jobs import ENDED_STATES, RunState
 from crawling.services.bank import ask_for_shifts, cancel_waiting
 from crawling.services.shifts import settle_run
 
-ALLOWED_FROM = {
-    RunState.PAUSING: {RunState.QUEUED, RunState.RUNNING},
-    RunState.QUEUED: {RunState.PAUSED, RunState.PAUSING},
-    RunState.STOPPING: {RunState.QUEUED, RunState.RUNNING, RunState.PAUSING, RunState.PAUSED},
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What an operator may do to a run. done: the word for it once done."""
+
+    to: RunState
+    allowed_from: frozenset[str]
+    done: str
+
+
+ENDS_FROM = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.PAUSING, RunState.PAUSED})
+VERBS = {
+    "pause": Verb(RunState.PAUSING, frozenset({RunState.QUEUED, RunState.RUNNING}), "paused"),
+    "resume": Verb(RunState.QUEUED, frozenset({RunState.PAUSED, RunState.PAUSING}), "resumed"),
+    "stop": Verb(RunState.STOPPING, ENDS_FROM, "stopped"),
+    "abort": Verb(RunState.STOPPING, ENDS_FROM | {RunState.STOPPING}, "aborted"),
 }
-#: what an operator has done who asked for the state
-DONE = {RunState.PAUSING: "paused", RunState.QUEUED: "resumed", RunState.STOPPING: "stopped"}
-#: the word for each on a button
-VERBS = {RunState.PAUSING: "pause", RunState.QUEUED: "resume", RunState.STOPPING: "stop"}
 
 
 def possible(state: str) -> list[str]:
-    """What may be done in a state as pages show it: of start, pause, resume and stop."""
+    """What may be done in a state as pages show it: of start, pause, resume, stop and abort."""
     stored = RunState.QUEUED if state == "waiting" else state
     if stored == "draft" or stored in ENDED_STATES:
         return ["start"]
-    return [verb for to, verb in VERBS.items() if stored in ALLOWED_FROM[to]]
+    return [word for word, verb in VERBS.items() if stored in verb.allowed_from]
 
 
 def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None = None) -> Run:
@@ -42,42 +52,56 @@ def pause(crawl: CrawlJob, *, by: User | None = None, keep_seconds: float | None
     """
     if keep_seconds is not None:
         check_keep_seconds(keep_seconds)
-    return _wind_down(crawl, RunState.PAUSING, "Finishing the fetches under way before it pauses.", by, keep_seconds)
+    return _wind_down(crawl, "pause", "Finishing the fetches under way before it pauses.", by, keep_seconds)
 
 
 def stop(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """End the run after the fetches under way; its pages are kept. Raises WrongState."""
-    return _wind_down(crawl, RunState.STOPPING, "Finishing the fetches under way before it stops.", by)
+    return _wind_down(crawl, "stop", "Finishing the fetches under way before it stops.", by)
+
+
+def abort(crawl: CrawlJob, *, by: User | None = None) -> Run:
+    """End the run and cut its fetches off; what is not written down counts for nothing. Raises WrongState."""
+    return _wind_down(crawl, "abort", "Cutting off the fetches under way.", by)
 
 
 def resume(crawl: CrawlJob, *, by: User | None = None) -> Run:
     """Go on where a paused run stood, with what is still reserved for it. Raises WrongState."""
-    run = _move(crawl, RunState.QUEUED, "Asking the bank for a shift.", by)
+    run = _move(crawl, "resume", "Asking the bank for a shift.", by)
     ask_for_shifts(run)
     return run
 
 
-def _wind_down(crawl: CrawlJob, to: RunState, reason: str, by: User | None, keep_seconds: float | None = None) -> Run:
-    run = _move(crawl, to, reason, by, keep_seconds)
+def _wind_down(crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None) -> Run:
+    run = _move(crawl, word, reason, by, keep_seconds)
     cancel_waiting(run)
     return settle_run(run.pk)
 
 
-def _move(crawl: CrawlJob, to: RunState, reason: str, by: User | None, keep_seconds: float | None = None) -> Run:
+def _move(crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds: float | None = None) -> Run:
+    verb = VERBS[word]
+    to = verb.to
     latest = crawl.runs.first()
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
-        if run.state not in ALLOWED_FROM[to]:
-            possible = " or ".join(sorted(ALLOWED_FROM[to]))
-            raise WrongState(f"{crawl.name} is {run.state} and cannot be {DONE[to]}; only a {possible} crawl can.")
+        _check(crawl, run, verb)
         kept = {} if keep_seconds is None else {"keep_seconds": (None, keep_seconds)}
-        note(by, crawl, DONE[to], {"state": (run.state, to), **kept})
-        write(run.pk, f"{DONE[to].capitalize()} by {by or 'the command line'}.")
+        note(by, crawl, verb.done, {"state": (run.state, to), **kept})
+        write(run.pk, f"{verb.done.capitalize()} by {by or 'the command line'}.")
         if to == RunState.QUEUED:
             run.resumed_at = timezone.now()
         if to == RunState.QUEUED and Shift.objects.filter(process__run=run, ended_at=None).exists():
             to, reason = RunState.RUNNING, "Fetching."  # it was about to pause, and its shift may not even have noticed
         run.state, run.reason, run.keep_seconds, run.trouble = to, reason, keep_seconds, ""
-        run.save(update_fields=["state", "reason", "keep_seconds", "trouble", "resumed_at"])
+        run.aborted_at = timezone.now() if word == "abort" else None
+        run.save(update_fields=["state", "reason", "keep_seconds", "trouble", "resumed_at", "aborted_at"])
     return run
+
+
+def _check(crawl: CrawlJob, run: Run, verb: Verb) -> None:
+    if run.state not in verb.allowed_from:
+        possible = " or ".join(sorted(verb.allowed_from))
+        raise WrongState(f"{crawl.name} is {run.state} and cannot be {verb.done}; only a {possible} crawl can.")
+    if run.aborted_at:
+        raise WrongState(f"{crawl.name} is being aborted already.")

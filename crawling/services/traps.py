@@ -45,8 +45,9 @@ def _decide(crawl: CrawlJob, key: int, to: TrapState, decide: Callable[[Run, Tra
         note(by, crawl, f"{to} a pattern", {pattern.pattern: (before, to.value)})
         write(run.pk, f"{pattern.pattern} {to} by {by or 'the command line'}: {count:,} URLs.")
         if count and to is TrapState.APPROVED and run.state in ENDED_STATES:
-            run.state, run.reason, run.finished_at = RunState.QUEUED, "Asking the bank for a shift, to fetch what was approved.", None
-            run.save(update_fields=["state", "reason", "finished_at"])
+            run.state, run.reason = RunState.QUEUED, "Asking the bank for a shift, to fetch what was approved."
+            run.finished_at = run.aborted_at = None
+            run.save(update_fields=["state", "reason", "finished_at", "aborted_at"])
     if run.state in WORKING_STATES:
         enroll(run)
         ask_for_shifts(run)

@@ -1,4 +1,4 @@
-"""Toe threads: each takes a visit that is due, does one step, and gives it back (SEEDS B11)."""
+"""Toe threads: each takes a visit that is due, does one step, gives it back, and reads what it caught (SEEDS B11)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from queue import SimpleQueue
 from django.db import connections
 
 from crawling.fetchers.progress import Board, say
+from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
 from crawling.models import UrlState
-from crawling.processors.chain import step
+from crawling.processors.chain import Catch, read, step
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.rules.statuses import FetchStatus
@@ -63,22 +64,35 @@ class ToePool:
     def _step(self, visit: Visit) -> None:
         claimed, began_at = visit.urls[0], time.monotonic()
         try:
-            outcome = step(visit, self._kit)
-        except Exception as error:  # the one place that may: a fault of ours must cost one URL, not the crawl
-            logger.exception("a toe stumbled", extra={"url": claimed.url})
+            made = step(visit, self._kit)
+        except Exception as error:  # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
+            made = _our_fault(claimed, error)
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.free_at = visit.host_free_at = time.monotonic() + visit.delay
-            outcome = Outcome(
-                claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"{type(error).__name__}: {error}"[:500].replace("\0", "")
-            )
-        if outcome:
-            if outcome.parcel and outcome.answer:
-                say(Step.ARCHIVING)
-                self._archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
-            self.outcomes.put(outcome)  # before the visit goes back: who sees it drained finds all its outcomes here
         visit.stand_aside(time.monotonic() - began_at, toes=self._size)
+        if isinstance(made, Catch):
+            self._bench.give_back(visit, is_unread=True)
+            self._hand_in(self._read(made, visit))
+            visit.stand_aside(time.monotonic() - began_at, toes=self._size)
+            self._bench.has_read(visit)
+            return
+        if made:
+            self._hand_in(made)
         self._bench.give_back(visit)
+
+    def _read(self, catch: Catch, visit: Visit) -> Outcome:
+        try:
+            return read(catch, visit, self._kit)
+        except Exception as error:
+            return _our_fault(catch.claimed, error)
+
+    def _hand_in(self, outcome: Outcome) -> None:
+        """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
+        if outcome.parcel and outcome.answer:
+            say(Step.ARCHIVING)
+            self._archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
+        self.outcomes.put(outcome)
 
     def join(self, seconds: float) -> bool:
         """After the workbench has closed, wait for the toes; whether all have ended."""
@@ -86,3 +100,9 @@ class ToePool:
         for thread in self._threads.values():
             thread.join(max(0.0, until - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads.values())
+
+
+def _our_fault(claimed: ClaimedUrl, error: Exception) -> Outcome:
+    logger.error("a toe stumbled", extra={"url": claimed.url}, exc_info=error)
+    told = f"{type(error).__name__}: {error}"[:500].replace("\0", "")
+    return Outcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)

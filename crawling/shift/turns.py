@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Collection
@@ -10,7 +11,17 @@ from django.conf import settings
 
 from crawling.archive.earlier import Earlier, earlier_answers
 from crawling.fetchers.cookies import Cookies
-from crawling.frontier.claiming import ClaimedUrl, LeasedHost, Leaving, claim_urls, count_requests, lease_hosts, let_go, rest_queues
+from crawling.frontier.claiming import (
+    ClaimedUrl,
+    LeasedHost,
+    Leaving,
+    claim_urls,
+    count_requests,
+    count_waiting,
+    lease_hosts,
+    let_go,
+    rest_queues,
+)
 from crawling.frontier.cookies import jars_of
 from crawling.frontier.due import contested
 from crawling.frontier.filtering import filters_of, rules_key
@@ -36,9 +47,11 @@ from dnscache.tally import Tally
 SOON_SECONDS = 2.0
 #: hosts leased for each toe: enough to keep it busy while others rest out their delay
 HOSTS_PER_TOE = 20
-#: a host that another crawl wants too is let go after this, and left alone until that one had time to begin
+#: a host is let go after this if others of the run wait for its place, or if another crawl wants it, too, which then gets time to begin
 TURN_SECONDS = 20.0
 YIELD_SECONDS = 5.0
+#: URLs that a host of a full shift is given at a time: with so many hosts no toe runs dry, and none of them holds its place for long
+FULL_SHARE = 5
 #: when leasing found nothing, the database is not asked again before this
 LEASE_PAUSE_SECONDS = 0.2
 
@@ -56,6 +69,7 @@ class HostTurns:
         self._yielded: dict[int, float] = {}
         self._aside: dict[int, float] = {}
         self._lease_again_at = 0.0
+        self._is_full = False
         self._rules = ""
 
     def count(self) -> int:
@@ -66,8 +80,7 @@ class HostTurns:
         delay_seconds = self._kit.delay_seconds = run.crawl.delay_seconds
         if (key := rules_key(run.crawl)) != self._rules:
             self._kit.filters, self._rules = filters_of(run.crawl, run), key
-            self._kit.refusals.forget()
-            self._kit.seen.forget()
+            self._kit.forget_links()
         politeness = self._kit.politeness = Politeness(**run.crawl.politeness)
         for visit in self._visits.values():
             visit.configured_delay, visit.politeness = delay_seconds, politeness
@@ -91,7 +104,7 @@ class HostTurns:
         """
         self._count_requests(self._visits.values())
         drained, self._drained = self._drained, []
-        running_low = [visit for visit in self._visits.values() if visit.urls and len(visit.urls) < self._share(visit) // 2]
+        running_low = [visit for visit in self._visits.values() if 0 < len(visit.urls) < self._share(visit) * 3 // 4]
         going = self._had_their_turn([*drained, *running_low])
         claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going and not _rests(visit)])
         earlier = self._recall(claimed)
@@ -111,17 +124,25 @@ class HostTurns:
                 give_back(self._shift, [claimed.id for visit in visits for claimed in visit.urls])
 
     def _had_their_turn(self, visits: list[Visit]) -> set[int]:
-        """Ids of the hosts that others want too, or are to serve now, and that were here long enough: they get no more URLs."""
+        """Ids of the hosts that were here long enough, and get no more URLs: others want them, too, or are to serve them now, or other
+        hosts of the run wait for their places, of which those go first that came first."""
         now = time.monotonic()
-        old = [visit.host.host_id for visit in visits if now - visit.leased_at > TURN_SECONDS]
-        wanted = contested(old, self._shift.process.run_id) | moved_away(old, self._shift.process) if old else set()
+        longest_here = sorted(visits, key=lambda visit: visit.leased_at)
+        old = [visit.host.host_id for visit in longest_here if now - visit.leased_at > TURN_SECONDS]
+        if not old:
+            return set()
+        wanted = contested(old, self._shift.process.run_id) | moved_away(old, self._shift.process)
         self._yielded.update(dict.fromkeys(wanted, now + YIELD_SECONDS))
-        return wanted
+        waiting = count_waiting(self._shift, most=len(old), avoid=self._yielded.keys()) if self._is_full else 0
+        return wanted | set(old[:waiting])
 
     def _share(self, visit: Visit) -> int:
-        """How many URLs a host is given at a time: a batch, or what its delay allows within a turn."""
-        within_turn = TURN_SECONDS / visit.delay if visit.delay else self._crawl.batch_size
-        return max(1, min(self._crawl.batch_size, int(within_turn)))
+        """How many URLs a host may have in hand: what its delay allows within a turn, and two batches at most, so that one is fetched while
+        the outcomes of the other are written; few if the shift is full, and a single one if the order of visits is to be exact."""
+        batch = self._crawl.batch_size
+        most = min(2 * batch, FULL_SHARE) if self._is_full else 2 * batch
+        within_turn = TURN_SECONDS / visit.delay if visit.delay else math.inf
+        return 1 if batch == 1 else max(1, int(min(most, within_turn)))
 
     def _claim(self, visits: list[Visit]) -> dict[int, list[ClaimedUrl]]:
         wanted = {visit.host.queue_id: max(0, self._share(visit) - len(visit.urls)) for visit in visits}
@@ -153,12 +174,18 @@ class HostTurns:
         return found
 
     def lease_more(self, toes: int) -> None:
-        """Lease hosts that are due, as many as the toes can use, and send those with URLs to be resolved."""
+        """Lease hosts that are due, as many as the toes can use, and send those with URLs to be resolved.
+
+        Not for less than one for each toe: hosts that take turns leave one by one, and are replaced by the handful.
+        """
         if not self._names.is_alive:
             raise RuntimeError("the thread that resolves names has ended; the worker's log says why")
         room = toes * HOSTS_PER_TOE - len(self._visits)
         now = time.monotonic()
-        if room <= 0 or now < self._lease_again_at:
+        if room < max(1, toes):
+            self._is_full = True
+            return
+        if now < self._lease_again_at:
             return
         self._yielded = {host: until for host, until in self._yielded.items() if until > now}
         self._aside = {host: until for host, until in self._aside.items() if until > now}
@@ -170,6 +197,7 @@ class HostTurns:
             lease_seconds=settings.BANK_LEASE_SECONDS,
             avoid=self._yielded.keys(),
         )
+        self._is_full = len(hosts) == room
         if not self._open([self._visit(host) for host in hosts]):
             self._lease_again_at = now + LEASE_PAUSE_SECONDS
 

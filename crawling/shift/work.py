@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.access import allowed_directories, allowed_networks, identity, proxy_of, shared_networks
-from crawling.documents.base import Reading
-from crawling.fetchers.bandwidth import Bandwidth
-from crawling.fetchers.room import Room
 from crawling.fetching import fetching_of
 from crawling.frontier.cookies import Jar, keep_jars
 from crawling.frontier.due import seconds_until_due
-from crawling.frontier.filtering import filters_of, unbound_hosts
+from crawling.frontier.filtering import unbound_hosts
 from crawling.frontier.hotspots import count_wanted
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
@@ -30,14 +26,9 @@ from crawling.frontier.recording import Memory, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.frontier.verdicts import keep_links
 from crawling.models import CrawlJob, Run, Shift
-from crawling.models.jobs import WORKING_STATES
-from crawling.processors.kit import Kit
-from crawling.rules.addresses import read_address
-from crawling.rules.claims import largest_document
-from crawling.rules.ranking import Order
+from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.sections.fetching import FetchingPart
-from crawling.rules.sections.politeness import Politeness
-from crawling.rules.trapgate import TrapGate
+from crawling.rules.statuses import FetchStatus
 from crawling.sealing import SealBroken
 from crawling.services.minding import mind_thresholds
 from crawling.services.pausing import pause_by_itself
@@ -47,6 +38,7 @@ from crawling.shift.buyer import Buyer
 from crawling.shift.clerk import Clerk
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory import MemoryStage
+from crawling.shift.outfit import bytes_a_second, make_kit
 from crawling.shift.toes import ToePool
 from crawling.shift.turns import SOON_SECONDS, HostTurns
 from crawling.shift.workbench import Workbench
@@ -61,7 +53,13 @@ WAIT_SECONDS = 0.02
 LOOK_SECONDS = 1.0
 #: fetches under way get this long when a shift ends; SIGTERM allows 5 s in all
 JOIN_SECONDS = 4.0
-KIB = 1024
+#: those of a run that an operator pauses or stops get this long, and those that were cut off
+LET_END_SECONDS = 60.0
+CUT_SECONDS = 1.0
+#: in these an operator, or a threshold, has ended the fetching
+RESTING_STATES = (RunState.PAUSING, RunState.STOPPING)
+LEASE_LOST = "its lease was lost"
+ABORTED = "an operator aborted the run"
 
 
 class ShiftWork:
@@ -130,17 +128,12 @@ class ShiftWork:
         return self._ending
 
     def _collect(self) -> None:
-        """Take the outcomes that are there, waiting a little for the first."""
-        wait = WAIT_SECONDS
-        while len(self._outcomes) < 5 * WRITE_AT:
-            try:
-                outcome = self._toes.outcomes.get(timeout=wait) if wait else self._toes.outcomes.get_nowait()
-            except Empty:
-                return
+        """Wait a little, or until the toes have nothing to do, and take the outcomes that are there."""
+        self._bench.await_idleness(WAIT_SECONDS, is_enough=lambda: not self._toes.outcomes.empty())
+        while not self._toes.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
-            self._outcomes.append(outcome)
-            wait = 0.0
+            self._outcomes.append(self._toes.outcomes.get())
 
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""
@@ -158,6 +151,8 @@ class ShiftWork:
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
+        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
+            self._kit.forget_links()  # theirs do not reach the frontier
         try:
             record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
         except BaseException:
@@ -197,6 +192,8 @@ class ShiftWork:
         self._show_toes()
         self._obey(run.crawl)
         if ending := self._reason_to_end(run):
+            if run.state in RESTING_STATES and not run.aborted_at:
+                self._let_end()
             self.stop(ending)
         elif self._has_nothing():
             self._end_if_nothing_is_due()
@@ -204,6 +201,25 @@ class ShiftWork:
             self._buyer.look()
             self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory_stage.units_for)
         self._fit_toes(run)
+
+    def _let_end(self) -> None:
+        """Hand out nothing more, and wait until the toes are done, unless there is a reason to end at once."""
+        self._bench.close()
+        until = time.monotonic() + LET_END_SECONDS
+        while self._toes.at_work() and time.monotonic() < until and not self._ending:
+            self._collect()
+            self._write_if_due()
+            self._memory_stage.tend()
+            if time.monotonic() - self._looked_at > LOOK_SECONDS:
+                self._looked_at = time.monotonic()
+                self._show_toes()
+                self.stop(self._reason_to_hurry())
+
+    def _reason_to_hurry(self) -> str:
+        """Why fetches under way are not to be waited for any longer; empty if they are."""
+        if self._lease.is_lost:
+            return LEASE_LOST
+        return ABORTED if Run.objects.filter(pk=self._shift.process.run_id, aborted_at__isnull=False).exists() else ""
 
     def _obey(self, crawl: CrawlJob) -> None:
         """Follow what was edited, or end so that the next shift does."""
@@ -222,7 +238,8 @@ class ShiftWork:
             return "it could not log in"
         age = self._looked_at - self._began_at
         reasons: tuple[tuple[str, Callable[[], object]], ...] = (
-            ("its lease was lost", lambda: self._lease.is_lost),
+            (LEASE_LOST, lambda: self._lease.is_lost),
+            (ABORTED, lambda: run.aborted_at),
             (f"the run is {run.state}", lambda: run.state not in WORKING_STATES),
             ("a limit is reached", lambda: limit_reached(run)),
             ("a threshold is reached", lambda: mind_thresholds(run, timezone.now())),
@@ -255,49 +272,25 @@ class ShiftWork:
         self._kit.room.end()
         self._bench.close()
         self._archive.end()
-        all_ended = self._toes.join(JOIN_SECONDS)
-        while not self._toes.outcomes.empty():
-            self._outcomes.append(self._toes.outcomes.get())
-        self._write(is_ending=True)
+        all_ended = self._cut_off() if self._ending == ABORTED else self._finish_writing()
         self._archive.close()
         self._hosts.close(still_fetching=not all_ended)
         self._clerk.close()
         self._look_ups.close()
         end_shift(self._shift, self._ending or "it failed")
 
+    def _finish_writing(self) -> bool:
+        """Write down what the toes finish in time; whether that is all."""
+        all_ended = self._toes.join(JOIN_SECONDS)
+        while not self._toes.outcomes.empty():
+            self._outcomes.append(self._toes.outcomes.get())
+        self._write(is_ending=True)
+        return all_ended
 
-def bytes_a_second(politeness: Politeness, buyer: Buyer, processes: int) -> float:
-    """What one of the crawl's processes may download: what the bank granted, and its share of the order's own limit."""
-    granted = float(buyer.held["bandwidth"] * KIB)
-    return min(granted, politeness.max_kib_a_second * KIB / processes) if politeness.max_kib_a_second else granted
+    def _cut_off(self) -> bool:
+        """End the fetches and write nothing more; whether the toes have ended, as otherwise they will with this process.
 
-
-def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, keep_robots: Callable[[str, int, bytes], None]) -> Kit:
-    """What the toes need, from the crawl's order and what the shift holds."""
-    run = shift.process.run
-    who = identity()
-    politeness = Politeness(**run.crawl.politeness)
-    return Kit(
-        token=who.product_token,
-        user_agent=who.user_agent,
-        filters=filters_of(run.crawl, run),
-        delay_seconds=run.crawl.delay_seconds,
-        politeness=politeness,
-        max_document_bytes=largest_document(buyer.claim),
-        room=room,
-        bandwidth=Bandwidth(bytes_a_second(politeness, buyer, run.crawl.processes)),
-        allowed=allowed_networks(),
-        forbidden=settings.OWN_SERVICES,
-        keep_robots=keep_robots,
-        archives=run.crawl.archive,
-        fetching=fetching,
-        proxy=proxy_of(fetching.proxy),
-        directories=allowed_directories(),
-        shared_networks=shared_networks(),
-        seed_hosts=frozenset(read_address(seed).host_key for seed in run.crawl.seeds),
-        counts_links=Order(run.crawl.visit_order).counts_links,
-        ascends=run.crawl.ordering.get("path_ascending", False),
-        reading=Reading(run.crawl.obey_nofollow, run.crawl.requisites, run.crawl.extract),
-        unbound=unbound_hosts(run.crawl, timezone.now()),
-        traps=TrapGate(timezone.now().year, states_of(run.pk)),
-    )
+        What the archive's file has beyond its committed length goes when the run's files are closed.
+        """
+        self._kit.session.cut_off()
+        return self._toes.join(CUT_SECONDS)

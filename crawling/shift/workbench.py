@@ -1,7 +1,8 @@
 """The hosts that a shift has leased and their claimed URLs, in the order in which they fall due.
 
-A host is handed to one toe at a time, so it never sees two requests at once. One that stands aside, since it has kept a toe for long,
-is handed out only while no other is due. All times are monotonic seconds.
+A host is handed to one toe at a time, so it never sees two requests at once. The toe gives it back when it has the answer, and reads
+that while another may ask the host. One that stands aside, since it has kept a toe for long, is handed out only while no other is due.
+All times are monotonic seconds.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ from crawling.processors.visit import Visit
 
 #: a host that rests for longer is not kept on the workbench: its lease and its URLs are better given back
 LONG_REST_SECONDS = 15.0
+#: a host with so many documents that toes still read is not asked for another
+MOST_UNREAD = 4
 
 
 class Workbench:
     """Shared by the toes, which take visits, and the shift, which fills them up and takes drained ones away."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._changed, self._fell_idle = threading.Condition(lock), threading.Condition(lock)
         self._due: list[tuple[float, int, Visit]] = []
         self._aside: list[tuple[float, int, Visit]] = []
         self._ticket = 0
         self._drained: list[Visit] = []
-        self._out = 0
+        self._parked: set[Visit] = set()
+        self._out = self._unread = 0
         self._closed = False
         self._watch: object = None
 
@@ -71,6 +76,8 @@ class Workbench:
 
     def _next(self, now: float) -> Visit | None:
         self._end_standing_aside(now)
+        while self._due and self._due[0][0] <= now < self._due[0][2].aside_until:  # since it was put there a document has kept a toe
+            heapq.heappush(self._aside, heapq.heappop(self._due))
         for heap in self._waiting():
             if heap[0][0] <= now:
                 return heapq.heappop(heap)[2]
@@ -84,14 +91,30 @@ class Workbench:
             for entry in back:
                 heapq.heappush(self._due, entry)
 
-    def give_back(self, visit: Visit) -> None:
-        """Return a visit that `take` handed out."""
+    def give_back(self, visit: Visit, *, is_unread: bool = False) -> None:
+        """Return a visit that `take` handed out; `is_unread`: with a document that the toe will read now, until `has_read`."""
         with self._changed:
             self._out -= 1
+            visit.unread += is_unread
+            self._unread += is_unread
             self._put(visit)
+            self._tell_if_idle()
+
+    def has_read(self, visit: Visit) -> None:
+        """One of the visit's documents is read, and its outcome handed in."""
+        with self._changed:
+            visit.unread -= 1
+            self._unread -= 1
+            if visit in self._parked:
+                self._parked.remove(visit)
+                self._put(visit)
+            self._tell_if_idle()
 
     def _put(self, visit: Visit) -> None:
-        if visit.urls and visit.free_at - time.monotonic() < LONG_REST_SECONDS:
+        goes_on = bool(visit.urls) and visit.free_at - time.monotonic() < LONG_REST_SECONDS
+        if visit.unread >= (MOST_UNREAD if goes_on else 1):
+            self._parked.add(visit)
+        elif goes_on:
             self._ticket += 1
             is_first, stands_aside = visit.free_at < self._first_due(), visit.aside_until > time.monotonic()
             heapq.heappush(self._aside if stands_aside else self._due, (visit.free_at, self._ticket, visit))
@@ -114,9 +137,22 @@ class Workbench:
             return sum(1 for free_at, _, _ in (*self._due, *self._aside) if free_at <= now)
 
     def is_idle(self) -> bool:
-        """Whether no toe has a visit and none is due."""
+        """Whether no toe has a visit or reads, and none is due."""
         with self._changed:
-            return not self._out and self._first_due() > time.monotonic()
+            return not self._out and not self._unread and self._first_due() > time.monotonic()
+
+    def await_idleness(self, seconds: float, *, is_enough: Callable[[], bool]) -> None:
+        """Wait until the toes have nothing to do any more, or so long; not at all if they have not, and that `is_enough`.
+
+        Who would be woken for each outcome would cost the toes a change of threads for each.
+        """
+        with self._changed:
+            if not (self.is_idle() and is_enough()):
+                self._fell_idle.wait(seconds)
+
+    def _tell_if_idle(self) -> None:
+        if self.is_idle():
+            self._fell_idle.notify()
 
     def wake(self) -> None:
         """Let every waiting toe look again whether it is still wanted."""

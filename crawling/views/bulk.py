@@ -19,10 +19,8 @@ from crawling.rules.tags import BadTags, read_tags
 from crawling.selectors import crawl_views
 from crawling.services.many import ACTIONS, STEER, chosen, do_to_all
 from crawling.services.saving import forget_view, save_view
-from crawling.services.steering import possible
+from crawling.services.steering import VERBS, possible
 from crawling.views.steering import back
-
-DONE = {"pause": "paused", "resume": "resumed", "stop": "stopped"}
 
 
 @require_POST
@@ -33,7 +31,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     action = request.POST.get("action", "")
     if action not in ACTIONS:
-        messages.error(request, "Choose what to do: pause, resume, stop, tag or untag.")
+        messages.error(request, "Choose what to do: pause, resume, stop, abort, tag or untag.")
         return back(request)
     try:
         crawls = _chosen(request, action)
@@ -61,7 +59,7 @@ def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User)
     done = do_to_all(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
     if action not in STEER:
         return f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
-    told = f"{done.changed:,} crawls are {DONE[action]}."
+    told = f"{done.changed:,} crawls are {VERBS[action].done}."
     return f"{told} {len(done.refused):,} could not be: {done.refused[0]}" if done.refused else told
 
 

@@ -19,6 +19,7 @@ from crawling.run_page.log import LogFilter
 from crawling.run_page.overview import empty_page, run_page
 from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
 from crawling.services.retrying import retry_failed
+from crawling.span import Span
 from crawling.stalls import stall_of
 from crawling.views.columns import column
 from crawling.views.steering import back
@@ -128,9 +129,9 @@ def _statuses(run: Run) -> list[tuple[str, int]]:
 
 
 def asked_pages(request: HttpRequest) -> PageFilter:
-    """The pages asked for by `?q=` and `?status=`; nonsense counts as not given."""
+    """The pages asked for by `?q=`, `?status=`, `?since=` and `?until=`; nonsense counts as not given."""
     status = request.GET.get("status", "")
-    return PageFilter(_text(request, "q"), status if STATUS.fullmatch(status) else "")
+    return PageFilter(_text(request, "q"), status if STATUS.fullmatch(status) else "", Span.read(request.GET))
 
 
 def _text(request: HttpRequest, name: str) -> str:

@@ -83,7 +83,9 @@ def _rows(listing: Listing) -> list[Row]:
 
 def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float | None]) -> Row:
     rate = now.get(view.run_id, view.pages_per_second) if view.run_id else None
-    return Row(crawl, view, possible(view.state), rate, view.run_id in now)
+    verbs = possible(view.state)
+    # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
+    return Row(crawl, view, [verb for verb in verbs if verb != "abort" or "stop" not in verbs], rate, view.run_id in now)
 
 
 def _columns(wanted: Wanted, listing: Listing) -> list[Column]:

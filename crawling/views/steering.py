@@ -1,4 +1,4 @@
-"""Start, pause, resume and stop from a button on any page, and back to that page."""
+"""Start, pause, resume, stop and abort from a button on any page, and back to that page."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.services.creating import start_run
 from crawling.services.editing import edit_crawl
-from crawling.services.steering import pause, resume, stop
+from crawling.services.steering import abort, pause, resume, stop
 
-VERBS: dict[str, Callable[..., Run]] = {"start": start_run, "pause": pause, "resume": resume, "stop": stop}
+VERBS: dict[str, Callable[..., Run]] = {"start": start_run, "pause": pause, "resume": resume, "stop": stop, "abort": abort}
 
 
 @require_POST

@@ -26,6 +26,7 @@ from allocation.errors import (
 from crawling.errors import BadOrder, CrawlError, NotThere, UnknownCrawl, UnknownRun
 from crawling.rules.addresses import BadUrl
 from crawling.rules.orders import sentence_for
+from crawlsite.busy import AGAIN_SECONDS
 from crawlsite.incidents import current_id
 from dnscache.errors import DnsCacheError
 
@@ -79,7 +80,13 @@ def _told(api: NinjaAPI, tell: Callable[[NinjaAPI, HttpRequest, Any], HttpRespon
 
 
 def _answer(api: NinjaAPI, status: int, sentence: str | None) -> Callable[[HttpRequest, Any], HttpResponse]:
-    return lambda request, error: api.create_response(request, {"detail": sentence or str(error)}, status=status)
+    def answer(request: HttpRequest, error: Exception) -> HttpResponse:
+        response = api.create_response(request, {"detail": sentence or str(error)}, status=status)
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            response["Retry-After"] = str(AGAIN_SECONDS)
+        return response
+
+    return answer
 
 
 def _by_field(api: NinjaAPI, request: HttpRequest, errors: dict[str, str]) -> HttpResponse:

@@ -8,6 +8,7 @@ from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.api.permissions import Asking, may_view
+from crawling.rules.fields import NUMBER
 from crawlsite.preferences import REFRESHES, refresh_seconds, set_refresh
 
 preferences = Router()
@@ -15,7 +16,7 @@ preferences = Router()
 
 class Preferences(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"refresh_seconds": 5}]})
-    refresh_seconds: Literal[*REFRESHES] = Field(description="between two refreshes of a live page; 0: none")  # type: ignore[valid-type]
+    refresh_seconds: Annotated[Literal[*REFRESHES], NUMBER] = Field(description="between two refreshes of a live page; 0: none")  # type: ignore[valid-type]
 
 
 @preferences.get("", response=Preferences, summary="How you like the pages to behave")

@@ -21,7 +21,9 @@ tokens = Router()
 class NewToken(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "nightly import", "days": 90}]})
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = Field(None, description="until it expires; left out: until it is revoked")
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS, strict=True)] | None = Field(
+        None, description="until it expires; left out: until it is revoked"
+    )
 
 
 class TokenOut(Schema):

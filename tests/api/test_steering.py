@@ -18,16 +18,17 @@ from crawling.services.retrying import retry_failed
 from tests.api.conftest import SEED
 
 
-def test_a_crawl_is_started_paused_resumed_and_stopped(operator, order):
+def test_a_crawl_is_started_paused_resumed_stopped_and_aborted(operator, order):
     crawl = create_crawl(order(SEED))
 
-    states = [operator("POST", f"crawls/{crawl.pk}/{verb}") for verb in ("start", "pause", "resume", "stop")]
+    states = [operator("POST", f"crawls/{crawl.pk}/{verb}") for verb in ("start", "pause", "resume", "stop", "start", "abort")]
 
-    assert [(status, body["state"]) for status, body in states] == [(200, "queued"), (200, "paused"), (200, "queued"), (200, "stopped")]
+    assert [body["state"] for _, body in states] == ["queued", "paused", "queued", "stopped", "queued", "stopped"]
+    assert states[-1][1]["reason"].startswith("Aborted by an operator")
     assert "by operator" in LogLine.objects.order_by("pk").first().message
 
 
-@pytest.mark.parametrize("verb", ["pause", "resume", "stop", "retry-failed"])
+@pytest.mark.parametrize("verb", ["pause", "resume", "stop", "abort", "retry-failed"])
 def test_what_cannot_be_done_now_is_a_conflict_with_its_reason(operator, order, verb):
     crawl = create_crawl(order(SEED))
 

@@ -13,12 +13,18 @@ from django.utils import timezone
 from crawling.logbook import write
 from crawling.models import Host, HostQueue, Level, LogLine, Page, Run, RunCount, Shift
 from crawling.models.jobs import RunState
+from crawling.overview import crawls_now
+from crawling.page_filter import PageFilter
 from crawling.run_page import log
+from crawling.run_page.pages import pages_of
 from crawling.run_page.rates import rates_of
 from crawling.services.blocking import block_host
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
+from crawling.span import Span
 from crawlsite.roles import make_roles
+
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -106,12 +112,26 @@ def test_what_a_run_holds_is_shown_with_its_units(visit, order):
     seen(page, "Holds", "1 worker, 1 fetch slot, 25,600 KiB/s of bandwidth, 8 MiB of memory", "since <time")
 
 
+def test_a_run_that_fetched_nothing_with_success_looks_like_a_failure_and_says_so_wherever_it_is_met(
+    make_site, crawl_to_the_end, visit, client
+):
+    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /no"})
+    run = crawl_to_the_end(f"{site.url}/", f"{site.url}/a", f"{site.url}/no", name="Vain")
+
+    _, text = visit(run.crawl)
+
+    assert run.reason == "Nothing was fetched with success: of 3 URLs, 2 failed, 1 kept out."
+    seen(text, '<span class="state state-vain">finished</span>', run.reason)
+    assert "state-vain" in client.get(reverse("crawling:crawls")).content.decode()
+    assert [(worry.word, worry.look, worry.sentence) for worry in crawls_now().worries] == [("finished", "vain", run.reason)]
+
+
 @pytest.mark.parametrize(
     ("state", "shown", "hidden"),
     [
-        (RunState.RUNNING, [">Pause<", ">Stop<"], [">Resume<", ">Start<", ">Start again<"]),
+        (RunState.RUNNING, [">Pause<", ">Stop<", ">Abort<"], [">Resume<", ">Start<", ">Start again<"]),
         (RunState.PAUSED, [">Resume<", ">Stop<"], [">Pause<", ">Start<", ">Start again<"]),
-        (RunState.STOPPING, ["disabled", "It is ending"], [">Pause<", ">Stop<", ">Resume<"]),
+        (RunState.STOPPING, [">Abort<", "cut off"], [">Pause<", ">Stop<", ">Resume<"]),
         (RunState.STOPPED, [">Start again<"], [">Pause<", ">Stop<"]),
     ],
 )
@@ -306,13 +326,37 @@ def test_the_page_tells_how_hosts_stand_and_what_was_received_twice(visit, make_
     seen(visit(run.crawl)[1], "1 host: 1 active, 0 waiting")
 
 
+def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redirects_too(make_site, crawl_to_the_end):
+    site = make_site({"/": "<title>Old and new</title>", "/old": (302, {"Location": "/new"}, ""), "/new": "<title>Old times</title>"})
+    run = crawl_to_the_end(f"{site.url}/", f"{site.url}/old", f"{site.url}/new")
+
+    def found(text, **options):
+        return [page.url.url.removeprefix(site.url) for page in pages_of(run, PageFilter(text, **options), most=9).pages]
+
+    assert {text: sorted(found(text)) for text in ("old", "NEW", "times", "/", "none")} == {
+        "old": ["/", "/new", "/old"],
+        "NEW": ["/", "/new"],
+        "times": ["/new"],
+        "/": ["/", "/new", "/old"],
+        "none": [],
+    }
+    assert found("old", status="3xx") == ["/old"]
+    latest_first = list(Page.objects.filter(run=run).order_by("-fetched_at"))
+    window = pages_of(run, PageFilter("old"), most=2)
+    rest = pages_of(run, PageFilter("old"), most=2, before=window.older)
+    assert [*window.pages, *rest.pages] == latest_first
+    times = [page.fetched_at for page in latest_first]
+    for span, expected in ((Span(times[1]), 2), (Span(None, times[1]), 1), (Span(times[1], times[0]), 1), (Span(times[0] + MINUTE), 0)):
+        assert len(pages_of(run, PageFilter("old", span=span), most=9).pages) == expected
+
+
 def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, django_assert_max_num_queries):
     Shift.objects.bulk_create(Shift(process=finished.processes.get(), epoch=90 + n, worker="w", ended_at=timezone.now()) for n in range(30))
     for number in range(100):
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(45):
+    with django_assert_max_num_queries(47):
         visit(finished.crawl)
 
 

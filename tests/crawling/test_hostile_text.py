@@ -11,6 +11,7 @@ from crawling.frontier.recording import Memory, record_all
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
+from tests.crawling.frontiers import candidates
 
 
 def answer(**changes) -> Answer:
@@ -36,10 +37,12 @@ def test_nul_and_broken_characters_are_left_out(shift):
     assert (url.error, url.page.title, url.page.content_type, url.page.charset) == ("ab", "half ?", "text/html", "")
 
 
-def test_what_the_database_refuses_fails_alone(shift):
+@pytest.mark.parametrize(("depth", "links"), [(1, 1), (2**70, 0)], ids=["its page", "its links, too"])
+def test_what_the_database_refuses_fails_alone(shift, depth, links):
+    """No other page that leads where it led tells the frontier so again."""
     good, bad = Url.objects.order_by("pk")
     outcomes = [
-        Outcome(bad.pk, UrlState.SUCCEEDED, 200, answer=answer(bytes=2**70)),
+        Outcome(bad.pk, UrlState.SUCCEEDED, 200, answer=answer(bytes=2**70), links=candidates("127.0.0.1:8900/c", depth=depth)),
         Outcome(good.pk, UrlState.SUCCEEDED, 200, answer=answer()),
     ]
 
@@ -48,6 +51,7 @@ def test_what_the_database_refuses_fails_alone(shift):
     bad.refresh_from_db()
     assert (bad.state, bad.status) == (UrlState.FAILED, -99)
     assert [page.url_id for page in Page.objects.all()] == [good.pk]
+    assert Url.objects.filter(url__endswith="/c").count() == links
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from crawling.models import CrawlJob, Host, RobotsFile
+from crawling.row_files import lines_of
 from crawling.services.blocking import block_host
 from crawling.services.creating import create_crawl, start_run
 from dnscache import store
@@ -115,3 +116,13 @@ def test_the_list_of_hosts_as_a_file_is_what_its_page_and_json_find(operator, ho
     [blocked] = listed(operator, lines, state="blocked")
     assert (blocked["name"], blocked["blocked"]) == ("d.test", "asked for")
     assert [blocked["id"]] == [one["id"] for one in operator.get("/api/hosts", {"state": "blocked"}).json()["items"]]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_file_begins_before_its_last_row_is_read(kind):
+    read = []
+    lines = lines_of(({"number": read.append(number) or number} for number in range(10)), kind)
+
+    next(lines)
+
+    assert read == [0]

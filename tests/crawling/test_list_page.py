@@ -16,7 +16,7 @@ from crawling.services.steering import pause, stop
 from tests.crawling.pages import browser, soup
 
 LIST = "crawling:crawls"
-VERBS = ("start", "pause", "resume", "stop")
+VERBS = ("start", "pause", "resume", "stop", "abort")
 
 
 @pytest.fixture
@@ -91,9 +91,23 @@ def test_a_row_shows_the_crawls_parameters(operator, order):
 def test_a_search_within_a_state_keeps_both_and_the_sorting(operator, three):
     page = soup(operator.get(reverse(LIST), {"state": "draft", "q": "a", "sort": "name"}))
 
-    hidden = {field["name"]: field["value"] for field in page.select("form[role=search] input")}
+    hidden = {field["name"]: field["value"] for field in page.select("form[role=search] input[type=hidden], [type=search]")}
     assert hidden == {"state": "draft", "sort": "name", "q": "a"}
     assert "q=a" in page.select_one("nav.tabs a[aria-current]")["href"]
+
+
+def test_crawls_are_found_by_when_they_began_and_counted_so(operator, order):
+    for hour, name in enumerate(("Early", "Noon", "Late"), 11):
+        run = start_run(create_crawl(order("http://127.0.0.1:8900/", name=name)))
+        Run.objects.filter(pk=run.pk).update(started_at=f"2026-01-01T{hour}:00Z")
+    create_crawl(order("http://127.0.0.1:8900/", name="Draft"))
+
+    page = operator.get(reverse(LIST), {"since": "2026-01-01T12:00", "until": "2026-01-01T14:00+01:00"})
+    late = operator.get("/api/crawls?since=2026-01-01T12:30:00Z").json()["items"]
+
+    assert (names(page), [crawl["name"] for crawl in late]) == (["Noon"], ["Late"])
+    assert soup(page).select_one("nav.tabs a").get_text(" ", strip=True) == "all 1"
+    assert names(operator.get(reverse(LIST), {"since": "2027-01-01"})) == []
 
 
 def test_columns_sort_both_ways_and_say_so(operator, three):
@@ -195,12 +209,12 @@ def test_buttons_steer_and_lead_back_to_where_they_stood(operator, order):
     here = f"{reverse(LIST)}?state=draft"
 
     states = []
-    for verb in ("start", "pause", "resume", "stop"):
+    for verb in ("start", "pause", "resume", "stop", "start", "abort"):
         answer = operator.post(reverse("crawling:steer", args=[crawl.pk, verb]), {"next": here}, follow=True)
         assert answer.redirect_chain == [(here, 302)]
-        states.append(crawl.runs.get().state)
+        states.append(crawl.runs.first().state)
 
-    assert states == ["queued", "paused", "queued", "stopped"]
+    assert states == ["queued", "paused", "queued", "stopped", "queued", "stopped"]
 
 
 def test_what_cannot_be_done_is_told_in_the_page(operator, order):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,11 +14,13 @@ from crawling.logbook import write
 from crawling.models import Level, LogLine, Run
 from crawling.run_page import log
 from crawling.run_page.log import LogFilter, log_after, whole_log
+from crawling.span import Span
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = timedelta(minutes=5)
+MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -126,6 +128,22 @@ def test_a_search_looks_at_so_many_lines_in_either_direction_and_goes_on_from_th
     assert [line.pk for line in whole_log(run, LogFilter(text="line 9"))] == [pk(9)]
 
 
+def test_the_lines_of_a_span_of_time_are_had_from_anywhere_in_a_long_log(viewer, address, run, monkeypatch):
+    monkeypatch.setattr(log, "SEARCHED", 3)
+    lines = list(LogLine.objects.filter(run=run).order_by("pk"))
+    for number, line in enumerate(lines):  # a minute each, but for one that was written late
+        LogLine.objects.filter(pk=line.pk).update(at=MIDNIGHT + timedelta(minutes=number, seconds=-65 if number == 5 else 0))
+
+    page = viewer.get(address, {"since": "2026-01-01T00:04", "until": "2026-01-01T00:06", "text": "line"})
+
+    assert shown(page) == [5]
+    assert soup(page).select_one("[name=since]")["value"] == "2026-01-01T00:04"
+    rest = LogFilter(span=Span(MIDNIGHT + timedelta(minutes=4)))
+    assert [line.message for line in whole_log(run, rest)] == ["line 5", "line 7", "line 8", "line 9"]
+    assert [row["id"] for row in viewer.get(f"/api/crawls/{run.crawl_id}/log?until=2026-01-01T00:01:00Z").json()["items"]] == [lines[0].pk]
+    assert viewer.get(address, {"since": "2027-01-01"}).status_code == viewer.get(address, {"since": "nonsense"}).status_code == 200
+
+
 @pytest.mark.parametrize("kind", ["txt", "jsonl"])
 def test_all_that_the_filter_lets_through_is_had_as_a_file_a_line_each(viewer, address, run, kind, monkeypatch):
     monkeypatch.setattr(log, "CHUNK", 2)
@@ -156,15 +174,22 @@ def test_a_program_follows_by_a_cursor_that_is_never_at_its_end(viewer, run):
 
 def test_the_command_prints_the_end_and_follows_each_line_once_to_the_end_of_the_run(run, capsys, monkeypatch):
     def pause(seconds):
-        write(run.pk, f"line {LogLine.objects.count() + 1}")
-        if LogLine.objects.count() == 12:
+        if not late:
+            for number in range(10, 14):
+                write(run.pk, f"line {number}")
+            late.append(LogLine.objects.get(message="line 10"))
+            LogLine.objects.filter(message="line 10").delete()  # as long as its transaction is not over nobody sees it
+        else:
+            late[0].save()
             Run.objects.filter(pk=run.pk).update(state="finished")
 
+    late = []
     monkeypatch.setattr("crawling.management.log.time.sleep", pause)
+    monkeypatch.setattr("crawling.management.log.CHUNK", 2)  # fewer than come before any of them has settled
     call_command("crawl", "log", str(run.crawl_id), "--last", "2", "--follow", "--json")
 
     lines = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
-    assert lines == [f"line {number}" for number in (8, 9, 10, 11, 12)]
+    assert lines == [f"line {number}" for number in (8, 9, 11, 12, 13, 10)]
 
 
 def test_the_command_filters_and_says_what_is_wrong(run, capsys):

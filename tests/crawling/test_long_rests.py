@@ -7,10 +7,11 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from allocation.models import Process
-from crawling.frontier.robots import keep_robots, trim_robots
+from crawling.frontier.robots import keep_robots, known_robots, trim_robots
 from crawling.models import Host, RobotsFile, Url
 from crawling.rules.addresses import read_address
 from crawling.services.creating import create_crawl, start_run
@@ -85,3 +86,16 @@ def test_the_cache_of_robots_txt_has_a_fixed_size_and_forgets_the_oldest(db):
     assert trim_robots(most_files=4, most_bytes=250) == 2
     assert set(RobotsFile.objects.values_list("origin", flat=True)) == {"http://0.test", "http://1.test"}
     assert trim_robots() == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "known"), [(55, {200, 404, 503, -5}), (61, {200, 404}), (24 * 3600 - 5, {200, 404}), (24 * 3600 + 1, set())]
+)
+def test_a_robots_txt_holds_for_a_day_and_that_there_was_none_to_be_had_for_a_minute(db, seconds, known):
+    origins = {f"http://{status}.test": status for status in (200, 404, 503, -5)}
+    for origin, status in origins.items():
+        keep_robots(origin, status, b"")
+
+    RobotsFile.objects.update(expires_at=F("expires_at") - timedelta(seconds=seconds))
+
+    assert {origins[origin] for origin in known_robots(origins)} == known

@@ -96,11 +96,12 @@ def test_tags_that_cannot_be_kept_are_refused_in_words(order):
         tag_crawls([create_crawl(order("http://127.0.0.1:8900/")).pk], add=[str(n) for n in range(21)])
 
 
-def test_stopping_many_is_asked_first_and_leaves_those_that_cannot_be(operator, order):
+@pytest.mark.parametrize(("action", "done"), [("stop", "stopped"), ("abort", "aborted")])
+def test_ending_many_is_asked_first_and_leaves_those_that_cannot_be(operator, order, action, done):
     crawls = [create_crawl(order("http://127.0.0.1:8900/", name=name)) for name in ("Draft", "One", "Two")]
     for crawl in crawls[1:]:
         start_run(crawl)
-    asked = soup(operator.post(BULK, {"action": "stop", "crawl": [crawl.pk for crawl in crawls], "next": LIST}))
+    asked = soup(operator.post(BULK, {"action": action, "crawl": [crawl.pk for crawl in crawls], "next": LIST}))
 
     assert "1 of those chosen cannot be" in asked.get_text(" ")
     assert "2 queued URLs are not fetched any more" in asked.main.get_text(" ", strip=True)
@@ -108,7 +109,7 @@ def test_stopping_many_is_asked_first_and_leaves_those_that_cannot_be(operator, 
     fields = [(field["name"], field["value"]) for field in asked.select("main form input")]
     answer = operator.post(BULK, {name: [value for n, value in fields if n == name] for name, _ in fields}, follow=True)
 
-    assert "2 crawls are stopped." in answer.content.decode()
+    assert f"2 crawls are {done}." in answer.content.decode()
     assert Run.objects.filter(state="stopped").count() == 2
 
 

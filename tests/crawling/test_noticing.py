@@ -58,6 +58,13 @@ def test_a_long_wait_is_told_once_and_told_anew_after_it_has_ended(waiting):
     notice_what_lasts()
     assert len(told()) == 2
 
+    waiting.crawl.thresholds = {}
+    waiting.crawl.save()
+    for minutes, times in ((0, 2), (9, 2), (10, 3)):  # ten, unless the order says otherwise
+        waited(minutes)
+        notice_what_lasts()
+        assert len(told()) == times
+
 
 def test_a_crawl_that_is_to_wait_in_silence_and_one_that_rests_are_not_told_of(waiting):
     waited(60)

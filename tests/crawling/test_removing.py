@@ -9,6 +9,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -19,7 +20,7 @@ from crawling.models.archive import archive_folder
 from crawling.retaining import fates_of
 from crawling.services import removing
 from crawling.services.creating import create_crawl, start_run
-from crawling.services.keeping import keep_to_rules, set_retention
+from crawling.services.keeping import RunsKeeper, set_retention
 from tests.crawling.archive.judging import judge
 from tests.crawling.pages import browser, soup
 from tests.crawling.test_unchanged import HOME, versioned
@@ -115,14 +116,20 @@ def test_a_run_in_whose_archive_others_have_pages_stays_and_says_which(make_site
 
     with pytest.raises(WrongState, match="run 1 holds 2 pages that run 2 found unchanged"):
         removing.remove_run(first, by=None)
-    keep_to_rules()
+    keeper = RunsKeeper()
+    for is_read in (True, False):  # once: nothing has changed since
+        with CaptureQueriesContext(connection) as asked:
+            keeper.keep_to_rules()
+        assert any("p.unchanged_since" in query["sql"] for query in asked) is is_read
     page = soup(browser("operator").get(reverse("crawling:runs", args=[first.crawl_id])))
 
     assert Run.objects.count() == 2
     assert "run 2 has 2 unchanged pages in its archive" in page.text
+    third = work_off(start_run(first.crawl))
     removing.remove_run(second, by=None)
-    removing.remove_run(first, by=None)
-    assert not Run.everything.exists()
+    Page.objects.filter(run=third).update(unchanged_since=None)
+    keeper.keep_to_rules()
+    assert Run.objects.get() == third
 
 
 def test_nothing_goes_while_the_crawl_has_a_run_at_work(two):
@@ -133,7 +140,7 @@ def test_nothing_goes_while_the_crawl_has_a_run_at_work(two):
     for run, said in ((live, "Run 3 is queued; stop it"), (second, "Run 3 is queued and may come to need")):
         with pytest.raises(WrongState, match=said):
             removing.remove_run(run, by=None)
-    keep_to_rules()
+    RunsKeeper().keep_to_rules()
 
     assert Run.objects.count() == 3
 
@@ -142,7 +149,7 @@ def test_the_keeper_deletes_by_the_rules_and_notes_why(two):
     first, second, _ = two
     set_retention(first.crawl, {"keep_runs": 1}, by=None)
 
-    keep_to_rules()
+    RunsKeeper().keep_to_rules()
     removing.remove_rows(seconds=60)
 
     assert Run.everything.get() == second
@@ -169,7 +176,7 @@ def test_the_keeper_looks_at_those_crawls_alone_of_which_a_run_goes(two, rules, 
     set_retention(first.crawl, rules, by=None)
 
     with django_assert_max_num_queries(1 if stays else 100):
-        keep_to_rules()
+        RunsKeeper().keep_to_rules()
 
     assert set(Run.objects.all()) == {second, *([first] if stays else [])}
 

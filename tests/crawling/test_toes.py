@@ -19,6 +19,7 @@ from crawling.rules.scope import Reach, Scope
 from crawling.rules.sharing import SHORT_SECONDS
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.vetting import Allowed
+from crawling.shift import toes
 from crawling.shift.toes import ToePool
 from crawling.shift.workbench import Workbench
 from dnscache.answers import Status
@@ -84,6 +85,33 @@ def test_as_many_pages_are_fetched_at_once_as_there_are_toes(pool, bench, make_s
         bench.put(visit_of(site, "/"))
 
     assert [pool.outcomes.get(timeout=10).state for _ in sites] == [UrlState.SUCCEEDED] * 3
+
+
+def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(pool, bench, make_site, monkeypatch):
+    asked, read = threading.Event(), toes.read
+    site = make_site({"/0": "x", "/1": lambda request: (asked.set(), (200, {}, "x"))[1]})
+    monkeypatch.setattr(toes, "read", lambda catch, *others: (catch.claimed.id or asked.wait(10)) and read(catch, *others))
+
+    pool.set_size(2)
+    bench.put(visit_of(site, "/0", "/1"))
+
+    assert {pool.outcomes.get(timeout=10).state for _ in range(2)} == {UrlState.SUCCEEDED}
+
+
+def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(pool, bench, make_site, monkeypatch, caplog):
+    site, read = make_site({"/0": "x", "/1": "x"}), toes.read
+    monkeypatch.setattr(toes, "read", lambda catch, *others: 1 / catch.claimed.id and read(catch, *others))
+
+    pool.set_size(1)
+    with caplog.at_level(logging.CRITICAL, logger="crawling.shift.toes"):
+        bench.put(visit_of(site, "/0", "/1"))
+        outcomes = [pool.outcomes.get(timeout=10) for _ in range(2)]
+    wait_for(bench.drained)
+
+    assert [(outcome.state, outcome.error) for outcome in outcomes] == [
+        (UrlState.FAILED, "ZeroDivisionError: division by zero"),
+        (UrlState.SUCCEEDED, ""),
+    ]
 
 
 def test_surplus_toes_retire_after_their_url(pool, bench, make_site):
@@ -188,6 +216,23 @@ def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench,
     order = []
     slow = make_site({"/": lambda request: (order.append("slow"), time.sleep(SHORT_SECONDS + 0.1), (200, {}, "x"))[2]})
     other = make_site({"/": lambda request: (order.append("other"), (200, {}, "x"))[1]})
+    bench.put(visit_of(slow, "/?1", "/?2"))
+    bench.put(visit_of(other, "/?1", "/?2", "/?3"))
+
+    pool.set_size(1)
+    for _ in range(5):
+        pool.outcomes.get(timeout=10)
+
+    assert order == ["slow", "other", "other", "other", "slow"]
+
+
+def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, bench, make_site, monkeypatch):
+    order, read = [], toes.read
+    slow, other = (make_site({"/": lambda request, name=name: (order.append(name), (200, {}, "x"))[1]}) for name in ("slow", "other"))
+    monkeypatch.setattr("crawling.processors.visit.seconds_aside", lambda held, toes: 60.0 if held > 0.1 else 0.0)
+    monkeypatch.setattr(
+        toes, "read", lambda catch, *others: (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)
+    )
     bench.put(visit_of(slow, "/?1", "/?2"))
     bench.put(visit_of(other, "/?1", "/?2", "/?3"))
 

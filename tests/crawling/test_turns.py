@@ -1,6 +1,7 @@
 """What a shift does with the hosts that it has leased: their names hold for as long as DNS says, and no host is had twice."""
 
 import time
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -8,8 +9,8 @@ import pytest
 from crawling.fetchers.room import Room
 from crawling.models import Host
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.shift.outfit import make_kit
 from crawling.shift.turns import HostTurns
-from crawling.shift.work import make_kit
 from crawling.shift.workbench import Workbench
 from tests.crawling.frontiers import Frontier
 from tests.crawling.test_gate import settle
@@ -57,6 +58,43 @@ def test_however_quick_the_toes_a_host_is_let_go_once_and_after_its_last_url(tur
     assert [urls for _, _, urls in turns.bench.brought] == [1, 1, 1]
     assert turns.count() == 0
     assert Host.objects.get(name="a.test").shift is None
+
+
+@pytest.mark.parametrize(("hosts", "visits"), [(2, 2), (6, 12)])
+def test_hosts_that_are_more_than_a_shift_has_room_for_take_turns_and_others_stay(turns, monkeypatch, hosts, visits):
+    """A turn is over at once here, and there is room for two: none waits for another's last URL, and none goes for nobody's sake."""
+    monkeypatch.setattr("crawling.shift.turns.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("crawling.shift.turns.HOSTS_PER_TOE", 2)
+    turns.frontier.run.crawl.batch_size = 100
+    names = [f"{number}.test" for number in range(hosts)]
+    for name in names:
+        settle(name)
+        turns.frontier.sow(*(f"{name}/{number}" for number in range(40)))
+    turns.lease_more(1)
+    for _ in range(5):
+        turns.notice_drained()
+        turns.refill()
+        turns.lease_more(1)
+
+    assert Counter(name for name, *_ in turns.bench.brought) == dict.fromkeys(names, 12 // hosts)
+    assert len({id(visit) for visit in turns.bench.visits}) == visits
+    assert {urls for *_, urls in turns.bench.brought} == {5}  # so that none has many when others wait
+
+
+def test_nobody_makes_room_for_a_host_that_is_left_to_another_crawl(turns, monkeypatch):
+    monkeypatch.setattr("crawling.shift.turns.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("crawling.shift.turns.HOSTS_PER_TOE", 2)
+    Frontier().sow("a.test/1")
+    for name in ("a.test", "b.test"):
+        settle(name)
+        turns.frontier.sow(*(f"{name}/{number}" for number in range(9)))
+    turns.lease_more(1)
+    for _ in range(4):
+        turns.notice_drained()
+        turns.refill()
+
+    assert Counter(name for name, *_ in turns.bench.brought) == {"a.test": 1, "b.test": 5}
+    assert turns.count() == 1
 
 
 def test_an_address_is_asked_for_again_once_it_has_expired(turns, dns_server):

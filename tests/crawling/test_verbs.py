@@ -78,9 +78,10 @@ def test_the_page_of_a_crawl_prints_commands_that_do_what_its_buttons_do(crawl):
     commands = soup(browser("operator").get(f"/crawls/{crawl.pk}/")).select_one("details.commands code").get_text().splitlines()
 
     assert "python manage.py crawl log Manuals --follow" in commands
-    for command in commands[:3]:
+    assert [command.split()[3] for command in commands[:4]] == ["pause", "stop", "abort", "show"]
+    for command in (commands[0], commands[2]):
         call_command("crawl", *command.split()[3:], stdout=StringIO())
-    assert crawl.runs.get().state == "stopped"
+    assert crawl.runs.get().reason.startswith("Aborted")
 
 
 def test_a_log_is_printed_oldest_first_and_followed_until_the_run_ends(crawl, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.processors.visit import Visit
-from crawling.shift.workbench import Workbench
+from crawling.shift.workbench import MOST_UNREAD, Workbench
 
 
 def visit(name="a.test", *, due_in=0.0, urls=1):
@@ -107,6 +107,43 @@ def test_a_host_without_urls_counts_as_drained_and_is_told_once(bench):
     assert bench.drained() == []
 
 
+def test_a_host_whose_document_is_read_may_be_asked_by_another_toe(bench):
+    one = visit(urls=2)
+    bench.put(one)
+    take(bench).urls.popleft()
+    bench.give_back(one, is_unread=True)
+
+    assert take(bench) is one
+
+
+def test_a_host_is_not_asked_while_too_many_of_its_documents_are_unread(bench):
+    one = visit(urls=MOST_UNREAD + 1)
+    bench.put(one)
+    for _ in range(MOST_UNREAD):
+        take(bench).urls.popleft()
+        bench.give_back(one, is_unread=True)
+    thread, taken = in_thread(lambda: take(bench))
+
+    due_while_unread = bench.overdue()
+    bench.has_read(one)
+    thread.join(5)
+
+    assert due_while_unread == 0
+    assert taken == [one]
+
+
+def test_a_host_is_drained_when_its_last_document_is_read(bench):
+    one = visit()
+    bench.put(one)
+    take(bench).urls.popleft()
+    bench.give_back(one, is_unread=True)
+    while_unread = (bench.drained(), bench.is_idle())
+    bench.has_read(one)
+
+    assert while_unread == ([], False)
+    assert (bench.drained(), bench.is_idle()) == ([one], True)
+
+
 def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
     one, looks = visit(), [bench.is_idle()]
     bench.put(one)
@@ -118,6 +155,30 @@ def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
     looks.append(bench.is_idle())
 
     assert looks == [True, False, False, True]
+
+
+def test_who_waits_until_toes_have_nothing_to_do_is_told_when_the_last_document_is_read(bench):
+    one, two = visit("one"), visit("two")
+    for each in (one, two):
+        bench.put(each)
+        take(bench).urls.popleft()
+    woken_by = []
+    thread, _ = in_thread(lambda: (bench.await_idleness(60, is_enough=lambda: True), woken_by.append("idleness")))
+
+    bench.give_back(one)
+    bench.give_back(two, is_unread=True)
+    while_unread = list(woken_by)
+    bench.has_read(two)
+    thread.join(5)
+
+    assert (while_unread, woken_by) == ([], ["idleness"])
+
+
+def test_nobody_waits_for_toes_that_have_nothing_to_do_and_left_enough(bench):
+    thread, _ = in_thread(lambda: bench.await_idleness(60, is_enough=lambda: True))
+    thread.join(5)
+
+    assert not thread.is_alive()
 
 
 def test_overdue_hosts_are_those_that_wait_for_a_toe(bench):

@@ -23,6 +23,15 @@ def test_ready_names_each_part(client):
 
 
 @pytest.mark.django_db
+def test_ready_costs_little_however_often_anybody_asks(client, django_assert_max_num_queries, monkeypatch):
+    client.get("/readyz")
+    monkeypatch.setattr("crawlsite.health.probes.MigrationLoader", None)  # files were read the first time
+
+    with django_assert_max_num_queries(6):
+        assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.django_db
 def test_ready_knows_of_a_keeper(client):
     leadership = Leadership()
     try:

@@ -26,7 +26,7 @@ EPILOG = """examples:
   manage.py crawl https://example.org/ --max-pages 100 --wait
   manage.py crawl --file order.json
   manage.py crawl list
-  manage.py crawl show NAME        (or its number; likewise start, pause, resume, stop, retry)
+  manage.py crawl show NAME        (or its number; likewise start, pause, resume, stop, abort, retry)
   manage.py crawl log NAME --level warning --follow
   manage.py crawl add NAME https://example.org/more/
   manage.py crawl edit NAME --delay 2 --file changes.json

@@ -27,6 +27,18 @@ def kinds(run):
     return found
 
 
+def graph(run):
+    """Where each document leads, by the metadata of its fetch."""
+    found = {}
+    for file in files_of(run):
+        with file.path.open("rb") as stream:
+            for record in ArchiveIterator(stream):
+                if record.rec_type == "metadata":
+                    fields = [line.split(": ", 1) for line in record.content_stream().read().decode().splitlines()]
+                    found[record.rec_headers.get_header("WARC-Target-URI")] = [value for name, value in fields if name == "outlink"]
+    return found
+
+
 def answers(run):
     """URIs and statuses of what was answered, in their order."""
     found = []
@@ -39,18 +51,20 @@ def answers(run):
 
 
 def test_every_answer_is_archived_with_its_request_and_what_was_known_of_it(make_site, crawl_to_the_end):
-    site = make_site({"/": links("/a")})
+    leading = links("/a", "/moved", "http://elsewhere.test/", "mailto:a@a.test")
+    site = make_site({"/": leading, "/moved": (301, {"Location": "/"}, "")})
 
     run = crawl_to_the_end(f"{site.url}/")
 
     pages = judge(run)
-    assert [page.status for page in sorted(pages, key=lambda page: page.pk)] == [200, 404]
-    robots, home, lost = f"{site.url}/robots.txt", f"{site.url}/", f"{site.url}/a"
-    expected = [(kind, url) for url in (robots, home, lost) for kind in ("response", "request", "metadata")]
+    assert [page.status for page in sorted(pages, key=lambda page: page.pk)] == [200, 404, 301]
+    robots, home, lost, moved = (f"{site.url}{path}" for path in ("/robots.txt", "/", "/a", "/moved"))
+    expected = [(kind, url) for url in (robots, home, lost, moved) for kind in ("response", "request", "metadata")]
     assert kinds(run) == [("warcinfo", None), *expected]
     record = record_of(Page.objects.select_related("archive_file").get(url__url=home))
     assert record.head.startswith("HTTP/1.1 200 OK\r\nServer: ")
-    assert record.payload.decode() == links("/a")
+    assert record.payload.decode() == leading
+    assert graph(run) == {robots: [], home: [lost, moved, "http://elsewhere.test/"], lost: [], moved: [home]}
 
 
 def test_documents_of_every_kind_come_back_as_they_were(make_site, crawl_to_the_end):

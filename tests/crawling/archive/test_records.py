@@ -48,7 +48,7 @@ def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
         records.response(identity, CAPTURE, head, payload),
         records.request(identity, CAPTURE, b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", answer=identity),
         records.revisit(identity, CAPTURE, head, profile=IDENTICAL, digest=payload.digest, original=original),
-        records.metadata(identity, CAPTURE, answer=identity),
+        records.metadata(identity, CAPTURE, answer=identity, outlinks=["http://b.test/"]),
     )
 
     found = []
@@ -58,7 +58,7 @@ def test_every_kind_of_record_passes_the_check_of_digests(body, offset):
 
 
 def test_dates_are_utc_and_to_the_microsecond():
-    content = gzip.decompress(packed(records.metadata("<x>", CAPTURE, answer="<y>")))
+    content = gzip.decompress(packed(records.metadata("<x>", CAPTURE, answer="<y>", outlinks=[])))
 
     assert b"WARC-Date: 2026-01-02T03:04:05.000678Z\r\n" in content
 

@@ -1,8 +1,10 @@
-"""Connections that go to a vetted address, whatever name they are for."""
+"""Connections to exactly the address that was vetted, which keep the bytes of each exchange as they went over the wire."""
 
 from __future__ import annotations
 
+import io
 import socket
+import time
 from collections.abc import Callable
 from functools import partial
 from http.client import HTTPResponse, IncompleteRead, RemoteDisconnected
@@ -12,12 +14,66 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from crawling.fetchers.egress import Way, connect
-from crawling.fetchers.incoming import Incoming, Reader
 from crawling.fetchers.progress import say
+from crawling.fetchers.sockets import Sockets
 from crawling.rules.steps import Step
 
 
-class _PinnedConnection(HTTPConnection):
+class _Incoming(io.RawIOBase):
+    """What a server sends, as long as it is no more than `most` bytes and waiting for it takes no more than `seconds` in all.
+
+    What we do in between is not the server's fault. `count` is what has come so far, as it came; `begun` is called once the
+    first of it has.
+    """
+
+    def __init__(self, source: io.RawIOBase, seconds: float, most: int, *, begun: Callable[[], None]) -> None:
+        self._source, self._seconds, self._waited, self._most, self.count = source, seconds, 0.0, most, 0
+        self._begun = begun
+        self.has_begun = self.has_ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self._waited > self._seconds:
+            raise TimeoutError(f"the whole answer took longer than {self._seconds:g} s")
+        if self.count > self._most:
+            raise OSError("the answer goes on without end")
+        asked_at = time.monotonic()
+        count = self._source.readinto(buffer)
+        self._waited += time.monotonic() - asked_at
+        self.count += count or 0
+        if count and not self.has_begun:
+            self._begun()
+        self.has_begun, self.has_ended = self.has_begun or bool(count), not count
+        return count
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
+
+
+class _Reader(io.BufferedReader):
+    """Keeps the lines of an answer's head as they came, until `take_head`; of several heads (status 100 before 200) the last."""
+
+    def __init__(self, source: io.RawIOBase) -> None:
+        super().__init__(source)
+        self._head: list[bytes] | None = []
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = super().readline(-1 if size is None else size)
+        if self._head is not None:
+            if self._head and self._head[-1] in (b"\r\n", b"\n"):
+                self._head.clear()
+            self._head.append(line)
+        return line
+
+    def take_head(self) -> bytes:
+        head, self._head = b"".join(self._head or ()), None
+        return head
+
+
+class PinnedConnection(HTTPConnection):
     """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes, `sent_bytes` and `head_bytes`,
     and what counts all that has come, `incoming`."""
 
@@ -29,18 +85,21 @@ class _PinnedConnection(HTTPConnection):
         answer_seconds: float,
         answer_bytes: int,
         read_seconds: float,
+        sockets: Sockets,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self._sockets = sockets
         self._pinned_address, self._way, self._limits = pinned_address, way, (answer_seconds, answer_bytes)
         self._read_seconds = read_seconds
         self._repeat: Callable[[], None] | None = None
         self._sent: list[bytes] = []
 
     def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
+        self._sockets.add(sock)
         response = HTTPResponse(sock, *args, **kwargs)
-        self._incoming = Incoming(response.fp.detach(), *self._limits, begun=partial(sock.settimeout, self._read_seconds))
-        response.fp = self._reader = Reader(self._incoming)
+        self._incoming = _Incoming(response.fp.detach(), *self._limits, begun=partial(sock.settimeout, self._read_seconds))
+        response.fp = self._reader = _Reader(self._incoming)
         return response
 
     def putrequest(self, *args: Any, **kwargs: Any) -> None:
@@ -77,7 +136,7 @@ class _PinnedConnection(HTTPConnection):
         try:
             return super().getresponse()
         except (RemoteDisconnected, ConnectionResetError):
-            if self._repeat is None or self._incoming.has_begun:
+            if self._repeat is None or self._incoming.has_begun or self._sockets.are_cut:
                 raise
         self.close()
         self._repeat()
@@ -93,13 +152,13 @@ class _PinnedConnection(HTTPConnection):
             say(Step.FETCHING)
 
 
-class _PinnedTlsConnection(_PinnedConnection, HTTPSConnection):
+class PinnedTlsConnection(PinnedConnection, HTTPSConnection):
     """The same below TLS, which goes by the name."""
 
 
 class PinnedPool(HTTPConnectionPool):
-    ConnectionCls = _PinnedConnection
+    ConnectionCls = PinnedConnection
 
 
 class PinnedTlsPool(HTTPSConnectionPool):
-    ConnectionCls = _PinnedTlsConnection
+    ConnectionCls = PinnedTlsConnection

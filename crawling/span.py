@@ -1,0 +1,41 @@
+"""A span of time that a list is narrowed to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db.models import Q
+
+
+@dataclass(frozen=True)
+class Span:
+    """From `since` on, and before `until`; None: no bound."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> Span:
+        """Of an address, in ISO 8601, in UTC where nothing else is said; nonsense counts as nothing."""
+        return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
+
+    def __bool__(self) -> bool:
+        return bool(self.since or self.until)
+
+    def of(self, column: str) -> Q:
+        """The condition on a column of moments."""
+        bounds = {f"{column}__gte": self.since, f"{column}__lt": self.until}
+        return Q(**{name: moment for name, moment in bounds.items() if moment})
+
+
+ALWAYS = Span()
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None

@@ -39,8 +39,10 @@ class Cookies:
         if "Set-Cookie" not in response.headers:
             return
         extract_cookies_to_jar(self._jar, _request(url), response)  # type: ignore[no-untyped-call]
-        for cookie in list(self._jar)[MOST_COOKIES:] + [each for each in self._jar if len(each.name) + len(each.value or "") > LONGEST]:
-            self._jar.clear(cookie.domain, cookie.path, cookie.name)
+        short = [cookie for cookie in self._jar if len(cookie.name) + len(cookie.value or "") <= LONGEST]
+        self._jar.clear()
+        for cookie in short[:MOST_COOKIES]:
+            self._jar.set_cookie(cookie)
 
     def dump(self) -> list[dict[str, Any]]:
         """The cookies as JSON can hold them."""

@@ -1,7 +1,10 @@
 """Hosts at one address take turns there, in all crawls; who asks for no rest, and addresses that serve everybody, have no clock."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import OperationalError, connection, transaction
+from django.utils import timezone
 
 from crawling.frontier.addresses import AHEAD_SECONDS, forget_clocks, take_turn
 from crawling.models import AddressClock, SharedNetwork
@@ -30,11 +33,13 @@ def test_turns_are_not_given_out_far_ahead():
 
 
 @pytest.mark.django_db
-def test_a_clock_that_stands_in_the_past_is_forgotten():
+def test_a_clock_saves_no_turns_up_and_is_forgotten_after_an_hour():
     take_turn(HERE, 0.1)
+    AddressClock.objects.update(due_at=timezone.now() - timedelta(minutes=59))
     assert forget_clocks() == 0
+    assert [round(take_turn(HERE, 2.0).seconds) for _ in range(2)] == [0, 2]
 
-    AddressClock.objects.update(due_at="2020-01-01T00:00:00Z")
+    AddressClock.objects.update(due_at=timezone.now() - timedelta(minutes=61))
     assert forget_clocks() == 1
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from http.client import HTTPMessage
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
 from requests.utils import parse_dict_header
 
-from crawling.fetchers.cookies import Cookies
+from crawling.fetchers.cookies import LONGEST, MOST_COOKIES, Cookies
 from crawling.fetchers.hosts import HostSession
 from crawling.fetching import fetching_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
@@ -286,3 +288,32 @@ def test_headers_that_may_be_secrets_stay_with_the_seeds():
     part = FetchingPart(headers={"X-Key": "s", "Accept-Language": "de"})
 
     assert dict(part.headers_for(of_a_seed=False)) == {"Accept-Language": "de"}
+
+
+def asking_for(*cookies):
+    """An answer that does, as far as `Cookies.take` looks at it."""
+    head = HTTPMessage()
+    for cookie in cookies:
+        head["Set-Cookie"] = cookie
+    return SimpleNamespace(headers=head, _original_response=SimpleNamespace(msg=head))
+
+
+def test_a_host_gets_back_its_own_cookies_where_it_wants_them():
+    cookies = Cookies()
+    cookies.take(
+        "http://a.test/", asking_for("own=1; Path=/", "below=1; Path=/x/", "safe=1; Path=/; Secure", "other=1; Domain=b.test; Path=/")
+    )
+    asked = {url: cookies.header(url) for url in ("http://a.test/", "http://a.test/x/", "https://a.test/", "http://b.test/")}
+
+    assert list(asked.values()) == ["own=1", "below=1; own=1", "own=1; safe=1", ""]
+
+    cookies.take("http://a.test/", asking_for("own=; Path=/; Max-Age=0"))
+    assert cookies.header("http://a.test/") == ""
+
+
+def test_a_host_that_asks_for_too_many_cookies_or_too_long_ones_is_not_obeyed():
+    cookies, long = Cookies(), "x" * LONGEST
+    many = [f"c{number}=1" for number in range(MOST_COOKIES + 50)]
+    cookies.take("http://a.test/", asking_for(f"first={long}", *many, f"last={long}"))
+
+    assert cookies.header("http://a.test/").split("; ") == many[:MOST_COOKIES]

@@ -16,6 +16,7 @@ from crawling.keeper import messages
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.leader import Leadership, is_somebody_leading
 from crawling.keeper.messages import QUEUE, deliver, enqueue_shift, live_workers, resend
+from crawling.keeper.rounds import duties
 from crawling.models import Run, RunProcess, Shift
 from crawling.services import bank, creating
 from crawling.services.creating import create_crawl, start_run
@@ -45,6 +46,16 @@ def run(order):
 
 def holder(run: Run) -> Process:
     return Process.objects.get(run_process__run=run)
+
+
+def test_every_duty_that_tests_do_by_hand_has_its_turn():
+    done = {duty.do.__name__ for duty in duties()}
+
+    assert done == {
+        *("deliver", "resend", "start_what_is_due", "start_scheduled", "settle_what_was_left", "reap_expired", "count_workers"),
+        *("rejudge_live_runs", "rank_anew", "take_over_hosts", "trim_robots", "forget_clocks", "forget_cold_pages", "total_minutes"),
+        *("notice_what_lasts", "wake_courier", "keep_checkpoints", "ask_for_due", "keep_to_rules", "remove_rows", "measure_disk"),
+    }
 
 
 def test_a_granted_start_becomes_one_job(run, queue):

@@ -7,14 +7,16 @@ import signal
 import threading
 import time
 from collections import Counter
+from datetime import timedelta
 from itertools import pairwise
 
 import psutil
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from crawling.frontier.due import seconds_until_due
-from crawling.models import HostQueue, Page, Run
+from crawling.models import Host, HostQueue, Page, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift, end_shift
@@ -79,11 +81,28 @@ def test_a_moment_without_a_shift_moves_nothing(frontier, seconds):
     assert placed(frontier.run) == before
 
 
-def test_who_has_nothing_due_is_not_absent(frontier):
+def test_where_no_process_of_the_run_has_a_worker_all_hosts_stay(frontier):
     before = placed(frontier.run)
-    end_shift(frontier.processes[2].shifts.get(), "nothing is due")
+    for process in frontier.processes:
+        end_shift(process.shifts.get(), "its worker died")
     pass_seconds(ABSENT_SECONDS + 1)
-    HostQueue.objects.filter(process_number=2).update(due_at="2100-01-01T00:00Z")
+
+    take_over_hosts()
+
+    assert placed(frontier.run) == before
+
+
+@pytest.mark.parametrize(
+    ("without_shift", "due"),
+    [(ABSENT_SECONDS + 1, -9_999), (ABSENT_SECONDS + 1, 1), (1, ABSENT_SECONDS + 1)],
+    ids=["nothing is due", "just due", "the shift has just ended"],
+)
+def test_who_did_not_miss_its_hosts_for_long_is_not_absent(frontier, without_shift, due):
+    before = placed(frontier.run)
+    end_shift(frontier.processes[2].shifts.get(), "its slice was over")
+    pass_seconds(without_shift)
+    for rows in (HostQueue.objects.filter(process_number=2), Host.objects):
+        rows.update(due_at=timezone.now() - timedelta(seconds=due))
 
     take_over_hosts()
 

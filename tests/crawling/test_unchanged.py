@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.models import Page
 from crawling.rules.revalidation import questions, read_etag, read_head, renewed
 from crawling.services.creating import start_run
+from crawling.services.removing import ask_removal
 from tests.crawling.archive.judging import files_of, judge
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -68,11 +70,17 @@ def test_the_archive_says_of_which_record_it_holds(make_site, crawl_to_the_end, 
     assert revisit.get_header("WARC-Refers-To") == response.get_header("WARC-Record-ID")
 
 
-def test_what_this_machine_cannot_read_again_is_fetched_whole(make_site, crawl_to_the_end, work_off):
+@pytest.mark.parametrize("trouble", ["it is gone", "it is another", "its run goes"])
+def test_what_this_machine_cannot_read_again_is_fetched_whole(make_site, crawl_to_the_end, work_off, trouble):
     site = make_site({"/": versioned(HOME, '"1"'), "/a": "x", "/b": "y"})
     first = crawl_to_the_end(f"{site.url}/")
-    for file in files_of(first):
-        file.path.unlink()
+    if trouble == "it is gone":
+        for file in files_of(first):
+            file.path.unlink()
+    elif trouble == "its run goes":
+        ask_removal(first, by=None)
+    else:
+        Page.objects.update(digest=b"that of another document")
 
     second = work_off(start_run(first.crawl))
 

@@ -67,6 +67,26 @@ def test_a_byte_order_mark_is_stronger_than_anything_said(mark, codec):
     assert decode(mark + "日本語".encode(codec), "gb2312")[0] == "日本語"
 
 
+@pytest.mark.parametrize(
+    ("label", "meant", "text"),
+    [
+        ("gb2312", "gbk", "朱镕基"),
+        ("gbk", "gb18030", "𠮷野"),
+        ("iso-8859-1", "cp1252", "“5 €”"),
+        ("us-ascii", "cp1252", "“5 €”"),
+        ("shift_jis", "cp932", "①髙"),
+        ("iso-8859-9", "cp1254", "“ğ €”"),
+    ],
+)
+@pytest.mark.parametrize("type_", ["text/plain", "text/html"])
+def test_a_label_means_what_the_web_means_by_it(label, meant, text, type_):
+    """Those who write it have more characters than its own standard knows."""
+    body = text.encode(meant)
+
+    assert decode(body, label)[0] == text
+    assert read_document(Source(body, "http://a.test/", type_, label)).text.strip() == text
+
+
 @pytest.mark.parametrize("label", ["no-such-charset", "base64", "rot13", "utf\0-8", "", "hex", "idna", "unicode_escape", "zip"])
 def test_a_label_that_is_no_character_set_is_passed_over(label):
     assert decode("日本語".encode(), label) == ("日本語", "utf-8")

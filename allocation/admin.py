@@ -23,10 +23,12 @@ from allocation.services import Override
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """A row edited by hand would skip the safety check. Whoever may see a pool may look."""
+    """A row edited by hand would skip the safety check. Whoever has the permission may look."""
+
+    permission = "allocation.view_pool"
 
     def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
-        return bool(request.user.has_perm("allocation.view_pool"))
+        return bool(request.user.has_perm(self.permission))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)

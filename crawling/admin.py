@@ -7,28 +7,15 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from allocation.admin import ReadOnlyAdmin
 from crawling.models import AllowedDirectory, AllowedNetwork, CrawlJob, Host, Identity, Page, Run, SharedNetwork, Shift, TrustedProxy, Url
 
 
-class LookOnly(admin.ModelAdmin):
+class LookOnly(ReadOnlyAdmin):
     """A row edited by hand would pass by the frontier's locks and the bank."""
 
     show_full_result_count = False
-
-    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
-        return bool(request.user.has_perm("crawling.view_crawljob"))
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
-        return False
+    permission = "crawling.view_crawljob"
 
 
 @admin.register(Identity)

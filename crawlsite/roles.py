@@ -6,7 +6,6 @@ Views and endpoints ask for permissions, never for roles, so that an installatio
 from __future__ import annotations
 
 from django.contrib.auth.models import Group, Permission
-from django.db.models import Q
 
 #: sees everything but secrets
 VIEW = ("crawling.view_crawljob", "allocation.view_pool", "dnscache.view_dnsentry")
@@ -46,10 +45,7 @@ ROLES = {"viewer": VIEW, "operator": VIEW + OPERATE, "administrator": VIEW + OPE
 
 def make_roles() -> None:
     """Make the groups that are missing and give each the permissions of its role; others that it was given stay."""
+    known = {f"{app}.{codename}": pk for app, codename, pk in Permission.objects.values_list("content_type__app_label", "codename", "pk")}
     for name, permissions in ROLES.items():
         group, _ = Group.objects.get_or_create(name=name)
-        wanted = Q()
-        for permission in permissions:
-            app, codename = permission.split(".")
-            wanted |= Q(content_type__app_label=app, codename=codename)
-        group.permissions.add(*Permission.objects.filter(wanted))
+        group.permissions.add(*(known[permission] for permission in permissions))

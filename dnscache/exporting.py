@@ -15,7 +15,7 @@ FIELDS = (
     "name", "region", "status", "addresses", "canonical", "ttl", "resolve_ms", "resolved_at", "expires_at", "retry_at", "fails", "weight",
     "upstream", "error",
 )  # fmt: skip
-COUNTED = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "failed", "cut")
+COUNTED = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "answered", "failed", "cut")
 
 
 def lines(kind: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ class DnsMinute(models.Model):
     waited_seconds = models.FloatField(help_text="what hosts waited for their names")
     waits = ArrayField(models.PositiveIntegerField(), size=len(WAITS) + 1, help_text="how many waited how long, by the classes of WAITS")
     asked = models.PositiveIntegerField(help_text="look-ups begun")
+    answered = models.PositiveIntegerField(db_default=0, help_text="look-ups that a name server answered, even with no such name")
     failed = models.PositiveIntegerField(help_text="look-ups without an answer")
     cut = models.PositiveIntegerField(help_text="look-ups that went on in the slow lane")
 

@@ -30,6 +30,7 @@ class Minute(Schema):
     waited_seconds: float
     waits: list[int]
     asked: int
+    answered: int
     failed: int
     cut: int
 
@@ -53,6 +54,7 @@ class Stats(Schema):
     """The last hour. A percentile of null is longer than three seconds.
 
     `hosts_waiting`: how many hosts waited for their names at a time, on average; `shares.lookup`: of all names used, those waited for.
+    `is_silent`: name servers were asked in the last two minutes, and none has answered.
     """
 
     used: int
@@ -61,8 +63,10 @@ class Stats(Schema):
     hosts_waiting: float
     threads_saved: float
     asked: int
+    answered: int
     failed: int
     cut: int
+    is_silent: bool
     regions: list[dict[str, int | str]]
     upstreams: list[dict[str, float | str]]
     pre_resolvers: list[Lanes]
@@ -86,7 +90,7 @@ class HardName(Schema):
 
 class HardPage(Schema):
     items: list[HardName]
-    next: int | None
+    next: str | None
 
 
 class Leaf(Schema):
@@ -155,12 +159,12 @@ def list_hard_names(
     sort: Annotated[
         Literal["weight", "name", "look_up", "fails", "retry"], Query(description="what comes first: most, or the alphabet")
     ] = "weight",
-    cursor: Annotated[int, Query(ge=0, le=1_000_000, description="`next` of the page before")] = 0,
+    cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
 ) -> dict[str, Any]:
-    rows = selectors.hard_names(status=status, text=q, sort=sort, offset=cursor, most=limit + 1)
+    rows = selectors.hard_names(status=status, text=q, sort=sort, after=cursor, most=limit + 1)
     items = [{**{key: getattr(row.entry, key) for key in ENTRY_FIELDS}, **{key: getattr(row, key) for key in ROW_FIELDS}} for row in rows]
-    return {"items": items[:limit], "next": cursor + limit if len(rows) > limit else None}
+    return {"items": items[:limit], "next": rows[limit - 1].entry.name if len(rows) > limit else None}
 
 
 @reports.get("/domains", response=DomainPage, summary="Registered names, by the alphabet")

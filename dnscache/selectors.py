@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Avg, Count, F, Max, Min, Q, Sum
+from django.db.models import Avg, Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -21,6 +21,8 @@ from dnscache.regions.reverse import reason_of
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 SOURCES = ("memory", "database", "lookup")
+#: so many look-ups without an answer say nothing of name servers
+DEAD_BY_THEMSELVES = 3
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,10 @@ class Overview:
     hosts_waiting: float
     threads_saved: float
     asked: int
+    answered: int
     failed: int
     cut: int
+    is_silent: bool
     regions: Sequence[Mapping[str, Any]]
     upstreams: Sequence[Mapping[str, Any]]
     pre_resolvers: list[DnsPreResolver]
@@ -48,7 +52,7 @@ class Overview:
 def overview() -> Overview:
     """Return how names were come by in the last hour, and how things stand."""
     minutes = list(DnsMinute.objects.filter(minute__gt=Now() - HOUR).order_by("minute"))
-    sums = {key: sum(getattr(minute, key) for minute in minutes) for key in (*SOURCES, "stale", "asked", "failed", "cut")}
+    sums = {key: sum(getattr(minute, key) for minute in minutes) for key in (*SOURCES, "stale", "asked", "answered", "failed", "cut")}
     used, waited = sum(sums[source] for source in SOURCES), sum(minute.waited_seconds for minute in minutes)
     waits = [sum(column) for column in zip(*(minute.waits for minute in minutes), strict=True)]
     return Overview(
@@ -59,12 +63,24 @@ def overview() -> Overview:
         hosts_waiting=waited / _seconds_counted(),
         threads_saved=DnsEntry.objects.filter(expires_at__gt=Now()).aggregate(sum=Sum("weight", default=0.0))["sum"],
         asked=sums["asked"],
+        answered=sums["answered"],
         failed=sums["failed"],
         cut=sums["cut"],
+        is_silent=_are_silent(minutes),
         regions=_rows(DnsEntry.objects.order_by("region", "status").values("region", "status").annotate(names=Count("pk"))),
         upstreams=_upstreams(),
         pre_resolvers=list(living().order_by("machine")),
     )
+
+
+def are_servers_silent() -> bool:
+    """Whether name servers were asked in the last two minutes, and none has answered."""
+    return _are_silent(list(DnsMinute.objects.filter(minute__gt=Now() - 2 * MINUTE)))
+
+
+def _are_silent(minutes: Sequence[DnsMinute]) -> bool:
+    recent = [minute for minute in minutes if timezone.now() - minute.minute < 2 * MINUTE]
+    return sum(minute.failed + minute.cut for minute in recent) > DEAD_BY_THEMSELVES and not any(minute.answered for minute in recent)
 
 
 def _seconds_counted() -> float:
@@ -114,22 +130,37 @@ class Hard:
 
 #: what hard names may be sorted by; most first, but names by the alphabet and those asked again soonest
 SORTS = {
-    "weight": F("weight").desc(),
-    "name": F("name").asc(),
-    "look_up": F("resolve_ms").desc(),
-    "fails": F("fails").desc(),
-    "retry": F("retry_at").asc(nulls_last=True),
+    "weight": "-weight",
+    "name": "name",
+    "look_up": "-resolve_ms",
+    "fails": "-fails",
+    "retry": "retry_at",
 }
 
 
-def hard_names(*, status: str = "", text: str = "", sort: str = "weight", offset: int = 0, most: int = 100) -> list[Hard]:
-    """Return the reverse region, the conflict area's order being that by weight: what its rows cost or save."""
+def hard_names(*, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100) -> list[Hard]:
+    """Return the reverse region, the conflict area's order being that by weight: what its rows cost or save.
+
+    after: the name that the page before ended with; the next begins behind it, wherever it stands by now.
+    """
     found = DnsEntry.objects.filter(region=Region.REVERSE, name__contains=text).order_by(SORTS[sort], "name")
     if status:
         found = found.filter(status=status)
-    rows = list(found[offset : offset + most])
+    if after and (last := DnsEntry.objects.filter(name=after).first()):
+        found = found.filter(_behind(last, sort))
+    rows = list(found[:most])
     pinned = pinned_names([row.name for row in rows])
     return [Hard(row, reason_of(Status(row.status), row.fails), row.name in pinned) for row in rows]
+
+
+def _behind(last: DnsEntry, sort: str) -> Q:
+    """What comes after the name by one of SORTS, names that are as high by the alphabet."""
+    column, is_falling = SORTS[sort].removeprefix("-"), SORTS[sort].startswith("-")
+    value = getattr(last, column)
+    is_level = Q(**{column: value}) & Q(name__gt=last.name)
+    if value is None:  # those that are never asked again by themselves come last, as PostgreSQL has it
+        return is_level
+    return is_level | Q(**{f"{column}__{'lt' if is_falling else 'gt'}": value}) | Q(**{column: None})
 
 
 def hard_counts() -> dict[str, int]:

@@ -13,7 +13,7 @@ from dnscache.answers import Status
 from dnscache.records import WAITS
 from dnscache.resolution import Resolution, Source
 
-_SUMS = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "failed", "cut")
+_SUMS = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "answered", "failed", "cut")
 _ADD = f"""
 INSERT INTO dnscache_dnsminute AS m (minute, {", ".join(_SUMS)}, waits)
 VALUES (date_trunc('minute', clock_timestamp()), {", ".join(f"%({name})s" for name in _SUMS)}, %(waits)s)
@@ -49,7 +49,8 @@ class Tally:
         with self._lock:
             self._counts["asked"] += gained["queued"]
             self._counts["cut"] += gained["cut"]
-            self._counts["failed"] += sum(count for status, count in gained.items() if status in (Status.SERVFAIL, Status.TIMEOUT))
+            for status in (status for status in Status if status in gained):
+                self._counts["failed" if status.is_failure else "answered"] += gained[status]
 
     def tell(self) -> None:
         """Add what was noted to this minute's row."""

@@ -80,15 +80,20 @@ def tree(request: HttpRequest) -> HttpResponse:
 @login_required
 @permission_required("dnscache.view_dnsentry", raise_exception=True)
 def hard(request: HttpRequest) -> HttpResponse:
-    """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, from `?page=` on."""
+    """Show the conflict area by `?sort=`: those of `?status=` that hold `?q=`, behind the name `?after=`."""
     text, status, sort = _text(request, "q"), _text(request, "status"), _text(request, "sort")
     sort = sort if sort in selectors.SORTS else "weight"
-    number = request.GET.get("page", "1")
-    page = min(int(number), 10_000) if number.isascii() and number.isdigit() and number.lstrip("0") else 1
+    after = _text(request, "after")
     counts = selectors.hard_counts()
-    rows = selectors.hard_names(status=status if status in counts else "", text=text, sort=sort, offset=(page - 1) * ROWS, most=ROWS + 1)
+    rows = selectors.hard_names(status=status if status in counts else "", text=text, sort=sort, after=after, most=ROWS + 1)
     labels = {value: (label, counts[value]) for value, label in DnsEntry.Status.choices if value in counts}
-    context = {"rows": rows[:ROWS], "page": page, "more": len(rows) > ROWS, "text": text, "status": status}
+    context = {
+        "rows": rows[:ROWS],
+        "after": after,
+        "next": rows[ROWS - 1].entry.name if len(rows) > ROWS else "",
+        "text": text,
+        "status": status,
+    }
     columns = [Column(key, label, is_number, key == sort) for key, label, is_number in HARD_COLUMNS]
     return render(request, "dnscache/hard.html", {**context, "columns": columns, "statuses": labels, "total": sum(counts.values())})
 

@@ -55,6 +55,13 @@ def static_files_as_they_lie() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def passwords_hashed_at_once() -> Iterator[None]:
+    """Django's own hasher takes a quarter of a second for each password, on purpose."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix) -> None:
     """pytest-django's last word before it makes the test database."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,10 +16,10 @@ from django.conf import settings as project
 from django.db import connection
 
 from crawling.keeper.messages import QUEUE
-from crawlsite.env import BASE_DIR
+from tests.forked import Program
 
-WORKER = ["rqworker", "shifts", "--worker-class", "crawling.worker.ShiftWorker", "--worker-ttl", "60"]
-KEEPER = ["keeper"]
+WORKER = ["rqworker", "--skip-checks", "shifts", "--worker-class", "crawling.worker.ShiftWorker", "--worker-ttl", "60"]
+KEEPER = ["keeper", "--skip-checks"]
 
 
 @dataclass
@@ -31,18 +28,15 @@ class Stack:
 
     log: Path
     env: dict[str, str]
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    processes: list[Program] = field(default_factory=list)
 
-    def start(self, command: list[str]) -> subprocess.Popen[bytes]:
-        with self.log.open("ab") as log:
-            process = subprocess.Popen([sys.executable, "manage.py", *command], cwd=BASE_DIR, env=self.env, stdout=log, stderr=log)
-        self.processes.append(process)
-        return process
+    def start(self, command: list[str]) -> Program:
+        self.processes.append(Program(command, self.env, self.log))
+        return self.processes[-1]
 
     def stop(self) -> None:
         for process in self.processes:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
+            process.terminate()
         for process in self.processes:
             process.wait(30)  # a busy machine may need as long
 
@@ -79,7 +73,7 @@ def test_database_url() -> str:
 test_database_url.__test__ = False
 
 
-def horse_of(worker: subprocess.Popen[bytes]) -> psutil.Process | None:
+def horse_of(worker: Program) -> psutil.Process | None:
     """The child in which the worker runs its job, if it has one."""
     children = psutil.Process(worker.pid).children()
     return children[0] if children else None

@@ -37,7 +37,7 @@ from benchmarks.dnscache.server import name_server
 from crawling.access import set_identity
 from crawling.ahead.seat import SEAT_LOCK
 from crawling.errors import WrongState
-from crawling.frontier.recording import Outcome
+from crawling.frontier.outcomes import Outcome
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
 from crawling.models import AllowedNetwork, CrawlJob, Url

@@ -9,6 +9,23 @@ from django.db import connection
 SEAT_LOCK = 726_610
 
 
+#: a lock by two numbers; pg_locks shows those of every database of the server
+IS_TAKEN = """
+SELECT EXISTS (
+    SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+
+
+def is_any_taken() -> bool:
+    """Whether on any machine a process is there to resolve ahead, at work or at rest."""
+    with connection.cursor() as cursor:
+        cursor.execute(IS_TAKEN, [SEAT_LOCK])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
 class Seat:
     """Held for as long as the connection lives; so one that is held now is held by nobody who died."""
 

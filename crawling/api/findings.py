@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from django.utils import timezone
 from ninja import Query, Router
 
+from crawling.api.finding_schemas import CauseList, HostPage, LogPage, MinutePage, PagePage, ToeList
 from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit, PageStatus, RunNumber, Since, Text, Until
 from crawling.api.permissions import Asking, may_view
-from crawling.api.schemas import CauseList, HostPage, LogPage, MinutePage, PagePage, ToeList
 from crawling.cursors import run_of
 from crawling.findings import causes, list_hosts, list_pages, minutes
 from crawling.log_rows import row_of as log_row

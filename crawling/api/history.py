@@ -2,19 +2,65 @@
 
 # No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
 
+from datetime import datetime
 from typing import Annotated, Any
 
-from ninja import Query, Router
+from ninja import Query, Router, Schema
+from pydantic import Field
 
 from crawling.api.parameters import TEXT, Cursor, Limit
 from crawling.api.permissions import Asking, may_view
-from crawling.api.schemas import FactOut, Met, UrlHistory, WhyOut
 from crawling.history import history_of, referrers_of
 from crawling.models import Url, UrlState
 from crawling.why import Answer, why
 
 history = Router()
 Address = Annotated[str, Query(min_length=1, max_length=4096, pattern=TEXT, description="a whole URL, in any spelling")]
+
+
+class Met(Schema):
+    """What became of a URL in one run."""
+
+    crawl: int
+    name: str
+    run: int
+    state: str
+    status: int | None
+    error: str
+    depth: int
+    attempts: int
+    found_on: str | None = Field(description="on whose page, or by whose redirect, it was found; null for a seed")
+    final_url: str | None
+    title: str | None
+    fetched_at: datetime | None
+
+
+class FactOut(Schema):
+    about: str = Field(description="rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget")
+    sentence: str
+    url: str | None = Field(description="the address that the sentence ends with")
+    at: datetime | None = Field(description="the moment that the sentence ends with, if it does")
+
+
+class WhyOut(Schema):
+    """What one crawl says of a URL, by its rules as they stand now."""
+
+    crawl: int
+    name: str
+    run: int | None = Field(description="number of the latest run; null for a draft")
+    met: str = Field(description="its state in that run; kept out, never met, or not started")
+    rule: str = Field(description="the rule that decides")
+    number: int = Field(description="of the rule; they are asked in this order")
+    admits: bool
+    revision: int = Field(description="of the order")
+    facts: list[FactOut]
+
+
+class UrlHistory(Schema):
+    url: str = Field(description="in canonical form")
+    items: list[Met]
+    crawls: list[WhyOut] = Field(description="why, or why not, by crawl, the newest first; on the first page only")
+    next: int | None
 
 
 @history.get("", response=UrlHistory, summary="What became of a URL in every run, and why, or why not, by each crawl's rules")

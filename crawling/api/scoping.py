@@ -12,7 +12,8 @@ from pydantic import ConfigDict, Field
 from crawling.api.crawls import detail
 from crawling.api.parameters import LARGEST, Changes, CrawlId, Cursor, Limit
 from crawling.api.permissions import Asking, may_change, may_view, needs
-from crawling.api.schemas import BlackOut, BlackPage, CrawlDetail, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList
+from crawling.api.rule_schemas import BlackOut, BlackPage, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList
+from crawling.api.schemas import CrawlDetail
 from crawling.cursors import crawl_of
 from crawling.errors import BadOrder
 from crawling.models import BlackListEntry, OrderRevision, RobotsException

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, TEXT, Order
 from crawling.api.permissions import Asking, may_add, may_change, may_view
-from crawling.api.schemas import TestedOut
+from crawling.api.rule_schemas import TestedOut
 from crawling.errors import BadOrder, NotThere
 from crawling.listing import STATES, Wanted
 from crawling.models import SavedView

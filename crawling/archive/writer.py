@@ -14,8 +14,8 @@ from django.db import connections
 
 from crawling.archive.writing import Volume
 from crawling.errors import ArchiveTrouble
+from crawling.frontier.outcomes import Answer
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from crawling.archive.files import Slot, open_last, open_next, remove_abandoned,
 from crawling.archive.originals import Originals
 from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, Record, began, record_id
 from crawling.frontier.filtering import OBEYED
+from crawling.frontier.outcomes import Answer
 from crawling.frontier.parcels import Parcel, Place
-from crawling.frontier.recording import Answer
 from crawling.rules.statuses import NOT_MODIFIED_STATUS, succeeded
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.frontier.recording import Outcome, record
+from crawling.frontier.outcomes import Outcome
+from crawling.frontier.recording import record
 from crawling.models import Shift, UrlState
 from crawling.rules.statuses import FetchStatus, explain
 from crawling.rules.suspects import FAILS_FROM

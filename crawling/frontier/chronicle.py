@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from crawling.frontier.outcomes import Outcome
 from crawling.logbook import Line, write_all
 from crawling.models import Level, Shift, UrlState
 from crawling.rules.addresses import read_address
 from crawling.rules.statuses import OF_THE_HOST, explain
-
-if TYPE_CHECKING:
-    from crawling.frontier.recording import Outcome
 
 #: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a shift
 MOST_LINES = 1_000

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from django.db.backends.utils import CursorWrapper
 
-if TYPE_CHECKING:
-    from crawling.frontier.recording import Outcome
+from crawling.frontier.outcomes import Outcome
 
 CAPACITY = 50_000
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.outcomes import Outcome
 from crawling.models import Shift, UrlState
-
-if TYPE_CHECKING:
-    from crawling.frontier.recording import Outcome
 
 #: of a minute and of a run, in the order of the values of `ADD_COUNTS`
 COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate", "reused")

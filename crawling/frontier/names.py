@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.conf import settings
 from django.db import connection
 
@@ -22,6 +24,9 @@ HELD_UNTIL = f"""(
     SELECT d.retry_at FROM dnscache_dnsentry d
     WHERE %(gate)s AND {IS_KEPT} AND d.name = h.dns_name AND d.retry_at > statement_timestamp() AND NOT {IS_SETTLED}
 )"""  # noqa: S608  # constants
+
+#: those of some hosts that wait at the gate
+HELD = f"SELECT h.id FROM crawling_host h WHERE h.id = ANY(%(hosts)s) AND NOT {PASSES_GATE}"  # noqa: S608  # constants
 
 #: What is settled beyond the look-ahead, or rests, is left out before anything is limited: a thousand dead names must not hide
 #: one that is alive. `share` are those of one machine of several.
@@ -46,6 +51,13 @@ GROUP BY 1 ORDER BY 2 LIMIT {MOST}
 def gate_is_wanted() -> bool:
     """Whether hosts are to be held back until their names are settled."""
     return bool(settings.DNS_AHEAD == "gate")
+
+
+def held_at_gate(hosts: Collection[int]) -> set[int]:
+    """Return those of the hosts, by id, that wait for their names."""
+    with connection.cursor() as cursor:
+        cursor.execute(HELD, {"hosts": list(hosts), "gate": gate_is_wanted()})
+        return {host for (host,) in cursor.fetchall()}
 
 
 def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[tuple[str, float]]:

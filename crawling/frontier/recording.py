@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import NamedTuple
 
 from django.db import DataError, connection
@@ -19,15 +18,15 @@ from crawling.frontier.counting import count_outcomes
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.lengths import commit_lengths, commit_lengths_alone
 from crawling.frontier.locking import locked_run
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import Outcome
+from crawling.frontier.page_rows import as_text, keep_extracted, page_row
 from crawling.frontier.quarantine import catch
-from crawling.frontier.sowing import Candidate, sow
-from crawling.frontier.verdicts import Refusal, keep_refusals
+from crawling.frontier.sowing import sow
+from crawling.frontier.verdicts import keep_refusals
 from crawling.frontier.watching import Watch, watch_yields
 from crawling.frontier.weighing import gains_of, refund
-from crawling.models import ExtractedRow, Page, Shift, UrlState
+from crawling.models import Page, Shift, UrlState
 from crawling.rules.statuses import FetchStatus
-from crawling.rules.traps import Pattern
 
 logger = logging.getLogger(__name__)
 
@@ -59,64 +58,6 @@ WITH back AS (
 UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = least(q.due_at, clock_timestamp())
 FROM counted WHERE q.id = counted.queue_id
 """
-
-
-Digest = bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server answered; becomes the page's row, whose fields say what each is.
-
-    digest: b"" where the content counts for nothing, as an error's. pattern: of the page's URL.
-    """
-
-    status: int
-    final_url: str
-    content_type: str
-    charset: str
-    title: str
-    bytes: int
-    fingerprint: int
-    address: str
-    fetch_seconds: float
-    fetched_at: datetime
-    digest: Digest = b""
-    simhash: int | None = None
-    canonical: str = ""
-    author: str = ""
-    description: str = ""
-    abstract: str = ""
-    language: str = ""
-    links: int = 0
-    needs_browser: bool = False
-    last_modified: datetime | None = None
-    expires_at: datetime | None = None
-    etag: str = ""
-    unchanged_since: int | None = None
-    pattern: Pattern | None = None
-    extracted: Sequence[tuple[str, str]] = ()
-    reused_from: int | None = None
-
-    @property
-    def received_bytes(self) -> int:
-        """What came over the wire of the document: nothing of one that is as it was."""
-        return 0 if self.unchanged_since else self.bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one try at a URL. With `retry_seconds` it goes back to the queue, not before then."""
-
-    url_id: int
-    state: UrlState
-    status: int
-    error: str = ""
-    retry_seconds: float | None = None
-    answer: Answer | None = None
-    links: Sequence[Candidate] = field(default_factory=tuple)
-    refusals: Sequence[Refusal] = ()
-    parcel: Parcel | None = None
 
 
 @dataclass
@@ -163,9 +104,9 @@ def record(
             cursor.execute(COUNT_REQUEUED, [requeued])
         commit_lengths(lengths or {})
         originals = find_originals(cursor, run.pk, kept, memory.contents)
-        pages = [_page(run.pk, outcome, originals) for outcome in kept if outcome.answer]
+        pages = [page_row(run.pk, outcome, originals) for outcome in kept if outcome.answer]
         copy_in(Page, pages)
-        _keep_extracted(run.pk, kept)
+        keep_extracted(run.pk, kept)
         links, refusals = within_budget(run, [link for outcome in kept for link in outcome.links])
         refusals += [refusal for outcome in kept for refusal in outcome.refusals]
         if refusals:
@@ -219,63 +160,12 @@ def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) ->
             "ids": [outcome.url_id for outcome in outcomes],
             "states": [str(outcome.state) for outcome in outcomes],
             "statuses": [outcome.status for outcome in outcomes],
-            "errors": [_text(outcome.error) for outcome in outcomes],
+            "errors": [as_text(outcome.error) for outcome in outcomes],
             "retries": [outcome.retry_seconds for outcome in outcomes],
             "shift": shift.pk,
         },
     )
     return {url_id: Settled(*rest) for url_id, *rest in cursor.fetchall()}
-
-
-def _text(value: str) -> str:
-    """What servers send as PostgreSQL can keep it: without NUL, and without halves of characters."""
-    return value.replace("\0", "").encode(errors="replace").decode()
-
-
-def _keep_extracted(run_id: int, outcomes: Sequence[Outcome]) -> None:
-    rows = [(outcome.url_id, *row) for outcome in outcomes if outcome.answer for row in outcome.answer.extracted]
-    copy_in(ExtractedRow, [{"run_id": run_id, "url_id": url, "name": name, "value": _text(value)} for url, name, value in rows])
-
-
-def _page(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> dict[str, object]:
-    answer = outcome.answer
-    assert answer is not None
-    place = outcome.parcel.place if outcome.parcel else None
-    original = originals.get(answer.digest, outcome.url_id)
-    return {
-        "url_id": outcome.url_id,
-        "run_id": run_id,
-        "status": answer.status,
-        "final_url": answer.final_url,
-        "content_type": _text(answer.content_type),
-        "charset": _text(answer.charset),
-        "title": _text(answer.title),
-        "bytes": answer.bytes,
-        "fingerprint": answer.fingerprint,
-        "address": answer.address,
-        "fetch_seconds": answer.fetch_seconds,
-        "fetched_at": answer.fetched_at,
-        "archive_file_id": place.file_id if place else None,
-        "archive_offset": place.offset if place else None,
-        "archive_length": place.length if place else None,
-        "payload_sha256": place.payload_sha256 if place else None,
-        "is_revisit": place is not None and place.is_revisit,
-        "digest": answer.digest or None,
-        "duplicate_of": original if original != outcome.url_id else None,
-        "simhash": answer.simhash,
-        "canonical": answer.canonical,
-        "author": _text(answer.author),
-        "description": _text(answer.description),
-        "abstract": _text(answer.abstract),
-        "language": _text(answer.language),
-        "links": answer.links,
-        "needs_browser": answer.needs_browser,
-        "last_modified": answer.last_modified,
-        "expires_at": answer.expires_at,
-        "etag": _text(answer.etag),
-        "unchanged_since": answer.unchanged_since,
-        "reused_from": answer.reused_from,
-    }
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.outcomes import Outcome
 from crawling.frontier.quarantine import hold, tell
 from crawling.models import Run, TrapPattern
 from crawling.rules.simhash import is_alike
 from crawling.rules.trapgate import TrapState
 from crawling.rules.traps import LATEST, LEAST_YIELD, MOST_ON_TRIAL, Pattern
-
-if TYPE_CHECKING:
-    from crawling.frontier.recording import Outcome
 
 #: texts of a pattern that the next is compared with, and patterns that a shift remembers
 COMPARED = 64

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from django.db.backends.utils import CursorWrapper
 from django.db.models import F
 
+from crawling.frontier.outcomes import Outcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
 from crawling.rules.opic import LambdaPage
 from crawling.rules.ranking import Order, Ranking
 from crawling.rules.sections.ordering import OrderingPart
-
-if TYPE_CHECKING:
-    from crawling.frontier.recording import Outcome
 
 #: what is fetched has spent all it had; should it be tried again, it begins with nothing
 KEEP_CREDITS = """

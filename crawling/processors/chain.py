@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.progress import say
 from crawling.frontier.claiming import ClaimedUrl
-from crawling.frontier.recording import Outcome
+from crawling.frontier.outcomes import Outcome
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
 from crawling.processors.login import log_in, must_log_in

@@ -13,8 +13,8 @@ from crawling.documents.base import Document, Source, one_line
 from crawling.documents.registry import read_document
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
+from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer, Outcome
 from crawling.frontier.sowing import Candidate
 from crawling.frontier.verdicts import Refusal
 from crawling.models import UrlState

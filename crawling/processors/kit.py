@@ -20,8 +20,8 @@ from crawling.fetchers.progress import say
 from crawling.fetchers.registry import FETCHERS
 from crawling.fetchers.room import Room
 from crawling.fetchers.task import Task
+from crawling.frontier.outcomes import Answer
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer
 from crawling.frontier.rejudging import told
 from crawling.frontier.seen import Seen
 from crawling.frontier.verdicts import Refusals

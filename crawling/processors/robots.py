@@ -10,8 +10,8 @@ from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.addresses import AHEAD_SECONDS
 from crawling.frontier.borrowing import borrow_hosts, return_host
+from crawling.frontier.outcomes import Answer
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer
 from crawling.frontier.robots import known_robots
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, set_robots

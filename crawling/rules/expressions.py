@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -29,6 +29,18 @@ def read_expression(text: str) -> Expression:
         said = error.args[0]
         reason = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
         raise BadExpression(f"{text!r} is no regular expression of RE2: {reason}. RE2 has no look-around and no back-references") from error
+
+
+def check_expressions(texts: Iterable[str]) -> None:
+    """Raises ValueError that tells of those that are none, of no more than three."""
+    wrong = []
+    for text in texts:
+        try:
+            read_expression(text)
+        except BadExpression as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError("; ".join(wrong[:3]))
 
 
 class Expressions:

@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from crawling.frontier.names import held_at_gate
 from crawling.host_filter import blocks
 from crawling.models import Host, HostQueue, RobotsFile, Run
+from crawling.models.jobs import WORKING_STATES
 from crawling.rules.statuses import explain
 
 SOME = 20
@@ -20,7 +22,10 @@ MOST_TO_DO = "-queued"
 
 @dataclass(frozen=True)
 class HostRow:
-    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued. `leased_by` names a crawl."""
+    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued. `leased_by` names a crawl.
+
+    `is_at_gate`: its name is not settled yet.
+    """
 
     name: str
     queued: int
@@ -30,6 +35,7 @@ class HostRow:
     leased_by: str
     is_leased_here: bool
     robots: str
+    is_at_gate: bool
 
 
 @dataclass(frozen=True)
@@ -90,10 +96,11 @@ def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
     names = [queue.host.name for queue in queues]
     files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])
     robots = {row["origin"].partition("://")[2]: _robots(row["status"], row["expires_at"]) for row in files.values()}
-    return [_row(run, queue, robots.get(queue.host.name, "not asked for yet")) for queue in queues]
+    held = held_at_gate([queue.host_id for queue in queues if queue.queued]) if run.state in WORKING_STATES else set()
+    return [_row(run, queue, robots.get(queue.host.name, "not asked for yet"), queue.host_id in held) for queue in queues]
 
 
-def _row(run: Run, queue: HostQueue, robots: str) -> HostRow:
+def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
     host = queue.host
     shift = host.shift if host.shift and host.shift.ended_at is None else None
     return HostRow(
@@ -105,6 +112,7 @@ def _row(run: Run, queue: HostQueue, robots: str) -> HostRow:
         leased_by=shift.process.run.crawl.name if shift else "",
         is_leased_here=bool(shift and shift.process.run_id == run.pk),
         robots=robots,
+        is_at_gate=is_at_gate,
     )
 
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 from crawling.archive.writer import ArchiveWriter, Mode
 from crawling.archive.writing import Volume
 from crawling.frontier.filtering import robots_in_words
+from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer, Outcome
 from crawling.models import Shift, UrlState
 from crawling.rules.claims import STAGED
 from crawling.rules.politeness import retry_after

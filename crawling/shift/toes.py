@@ -12,8 +12,8 @@ from django.db import connections
 
 from crawling.fetchers.progress import Board, say
 from crawling.frontier.claiming import ClaimedUrl
+from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer, Outcome
 from crawling.models import UrlState
 from crawling.processors.chain import Catch, read, step
 from crawling.processors.kit import Kit

@@ -19,9 +19,10 @@ from crawling.frontier.filtering import unbound_hosts
 from crawling.frontier.hotspots import count_wanted
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
+from crawling.frontier.outcomes import Outcome
 from crawling.frontier.placing import serving_numbers
 from crawling.frontier.quarantine import states_of
-from crawling.frontier.recording import Memory, Outcome, record_all
+from crawling.frontier.recording import Memory, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.frontier.verdicts import keep_links
 from crawling.models import CrawlJob, Run, Shift

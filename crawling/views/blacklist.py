@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -39,9 +38,12 @@ def blacklist(request: HttpRequest) -> HttpResponse:
         errors = _add(request)
         if not errors:
             return redirect("crawling:blacklist")
-    page = Paginator(BlackListEntry.objects.select_related("by").filter(removed_at=None), ENTRIES).get_page(request.GET.get("page"))
+    found, before = BlackListEntry.objects.select_related("by").filter(removed_at=None), asked_number(request, "before")
+    rows = list((found if before is None else found.filter(pk__lt=before))[: ENTRIES + 1])
+    entries, older = rows[:ENTRIES], rows[ENTRIES - 1].pk if len(rows) > ENTRIES else None
     typed = {name: request.POST.get(name, "") for name in ("kind", "text", "reason")}
-    return render(request, "crawling/blacklist.html", {"page": page, "kinds": KINDS, "typed": typed, "errors": errors})
+    here = {"entries": entries, "older": older, "before": before, "kinds": KINDS, "typed": typed, "errors": errors}
+    return render(request, "crawling/blacklist.html", here)
 
 
 def _add(request: HttpRequest) -> dict[str, str]:

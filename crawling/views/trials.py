@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -25,6 +24,7 @@ from crawling.models import Trial, TrialOutcome
 from crawling.sending import send
 from crawling.spreadsheets import csv_lines
 from crawling.trial_form import TrialForm
+from crawling.views.crawl import asked_number
 
 A_PAGE = 20
 #: what is told of a try in a file
@@ -77,8 +77,10 @@ def numbers(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 
 def _list(request: HttpRequest, form: TrialForm, status: int = 200) -> HttpResponse:
-    page = Paginator(Trial.objects.select_related("by"), A_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "views": trial_views(list(page)), "form": form}
+    found, before = Trial.objects.select_related("by"), asked_number(request, "before")
+    rows = list((found if before is None else found.filter(pk__lt=before))[: A_PAGE + 1])
+    older = rows[A_PAGE - 1].pk if len(rows) > A_PAGE else None
+    context = {"views": trial_views(rows[:A_PAGE]), "older": older, "before": before, "form": form}
     return _live(request, "trials/trials.html", "trials/_trials.html", context, status)
 
 

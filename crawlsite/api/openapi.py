@@ -29,10 +29,20 @@ SHARED = "CrawlOrder"
 
 
 class DescribedAPI(NinjaAPI):
-    """A NinjaAPI whose description tells every status that its error handlers may answer with."""
+    """A NinjaAPI whose description tells every status that its error handlers may answer with; made once, when it is asked for."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._described: dict[str, OpenAPISchema] = {}
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None) -> OpenAPISchema:
-        schema = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        prefix = path_prefix or self.get_root_path(path_params or {})
+        if prefix not in self._described:
+            self._described[prefix] = self._describe(prefix)
+        return self._described[prefix]
+
+    def _describe(self, prefix: str) -> OpenAPISchema:
+        schema = super().get_openapi_schema(path_prefix=prefix)
         parts = schema["components"]
         found: dict[str, Any] = {}
         schema["paths"], parts["schemas"] = _said_once(schema["paths"], found), _said_once(parts["schemas"], found)

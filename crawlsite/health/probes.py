@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import cache
 
 import django_rq
+from django.conf import settings
 from django.db import DatabaseError, ProgrammingError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -16,10 +17,12 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from allocation.checks import missing_units
+from crawling.ahead.seat import is_any_taken
 from crawling.disk import disk_now, forecast_of
 from crawling.keeper.leader import is_somebody_leading
 from crawling.keeper.messages import QUEUE, live_workers
 from crawling.rules.forecast import Forecast
+from dnscache.selectors import are_servers_silent
 
 OK = "ok"
 #: the disk counts as nearly full below this share of it
@@ -51,6 +54,8 @@ def _parts() -> Iterator[Part]:
     )
     leading = keeper()
     yield Part("Keeper", leading == OK, "at work" if leading == OK else leading)
+    told = names()
+    yield Part("Names", told == OK, ("resolved by crawls" if settings.DNS_AHEAD == "off" else "resolved ahead") if told == OK else told)
     yield Part("Redis", answer == OK, "answers" if answer == OK else answer)
     yield Part("PostgreSQL", True, "answers")
     yield disk()
@@ -114,6 +119,15 @@ def redis() -> str:
 def workers() -> str:
     count = live_workers()
     return f"{count} for crawls" if count else "none: no crawl goes on"
+
+
+def names() -> str:
+    """Whether hosts get their addresses, and ahead of need if that is wanted."""
+    if are_servers_silent():
+        return "no name server answers"
+    if settings.DNS_AHEAD != "off" and not is_any_taken():
+        return "nobody resolves ahead: crawls wait for their names"
+    return OK
 
 
 def keeper() -> str:

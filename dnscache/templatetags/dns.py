@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor, log10
+
 from django import template
 from django.utils import timezone
 
@@ -16,6 +18,13 @@ register = template.Library()
 def percent(share: float) -> str:
     """0.123 as 12.3 %."""
     return f"{100 * share:.1f} %"
+
+
+@register.filter
+def threads(weight: float) -> str:
+    """A weight by its first two digits, however small: 0.000046."""
+    places = 1 - floor(log10(weight)) if 0 < weight < 1 else 1
+    return f"{weight:,.{places}f}"
 
 
 @register.filter

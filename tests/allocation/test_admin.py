@@ -6,12 +6,11 @@ import json
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Group, User
 from django.urls import reverse
 
 from allocation.models import Event, Pool, Process
-from crawlsite.roles import make_roles
 from tests.allocation.conftest import ask
+from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]
 
@@ -24,18 +23,9 @@ def bank(make_pool, make_process):
     return pool
 
 
-@pytest.fixture
-def log_in(client):
-    """log_in("operator") is a client of a member of staff in that role."""
-    make_roles()
-
-    def log_in(role: str):
-        user = User.objects.create_user(role, is_staff=True)
-        user.groups.add(Group.objects.get(name=role))
-        client.force_login(user)
-        return client
-
-    return log_in
+def log_in(role: str):
+    """A browser of a member of staff in that role."""
+    return browser(role, is_staff=True)
 
 
 def capacity_page(pool: Pool) -> str:
@@ -46,7 +36,7 @@ def claim_page(label: str) -> str:
     return reverse("admin:allocation_process_claim", args=[Process.objects.get(label=label).pk])
 
 
-def test_preview_shows_from_and_to_and_who_would_be_served_and_changes_nothing(log_in, bank):
+def test_preview_shows_from_and_to_and_who_would_be_served_and_changes_nothing(bank):
     events = Event.objects.count()
 
     page = log_in("administrator").post(capacity_page(bank), {"a": 20, "b": 5, "preview": "1"}).content.decode()
@@ -59,7 +49,7 @@ def test_preview_shows_from_and_to_and_who_would_be_served_and_changes_nothing(l
     assert not LogEntry.objects.exists()
 
 
-def test_confirmed_change_is_made_by_the_service_and_recorded(log_in, bank):
+def test_confirmed_change_is_made_by_the_service_and_recorded(bank):
     assert log_in("administrator").post(capacity_page(bank), {"a": 20, "b": 5, "confirm": "1"}).status_code == 302
 
     assert Pool.objects.get().capacity == [20, 5]
@@ -71,7 +61,7 @@ def test_confirmed_change_is_made_by_the_service_and_recorded(log_in, bank):
     ("amount", "sentence"), [("5", "More units than this are in use"), ("7", "claims more than this"), ("-1", "greater than or equal to 0")]
 )
 @pytest.mark.parametrize("button", ["preview", "confirm"])
-def test_refused_capacity_stands_beside_its_field(log_in, bank, amount, sentence, button):
+def test_refused_capacity_stands_beside_its_field(bank, amount, sentence, button):
     page = log_in("administrator").post(capacity_page(bank), {"a": amount, "b": 5, button: "1"})
 
     assert sentence in page.context["form"].errors["a"][0]
@@ -79,13 +69,13 @@ def test_refused_capacity_stands_beside_its_field(log_in, bank, amount, sentence
     assert Pool.objects.get().capacity == [10, 5]
 
 
-def test_preview_names_everyone_who_would_no_longer_fit(log_in, bank):
+def test_preview_names_everyone_who_would_no_longer_fit(bank):
     page = log_in("administrator").post(capacity_page(bank), {"a": 7, "b": 5, "preview": "1"}).content.decode()
 
     assert "These claim more than there would be: alpha, beta." in page
 
 
-def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(log_in, make_pool, make_process):
+def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(make_pool, make_process):
     pool = make_pool(12)
     for label, maximum, holding in (("P1", 4, 2), ("P0", 10, 5), ("P2", 9, 2)):
         make_process(pool, label, (maximum,), (holding,))
@@ -95,7 +85,7 @@ def test_capacity_that_would_be_unsafe_is_refused_for_the_whole_form(log_in, mak
     assert "stuck=P0, P2" in page.context["form"].non_field_errors()[0]
 
 
-def test_claim_is_changed_the_same_way(log_in, bank):
+def test_claim_is_changed_the_same_way(bank):
     administrator = log_in("administrator")
 
     preview = administrator.post(claim_page("alpha"), {"a": 4, "b": 0, "preview": "1"}).content.decode()
@@ -107,7 +97,7 @@ def test_claim_is_changed_the_same_way(log_in, bank):
     assert json.loads(LogEntry.objects.get().change_message) == {"action": "claim changed", "changes": {"a": [8, 4]}}
 
 
-def test_claim_below_what_is_held_is_refused_beside_its_field(log_in, bank):
+def test_claim_below_what_is_held_is_refused_beside_its_field(bank):
     page = log_in("administrator").post(claim_page("alpha"), {"a": 3, "b": 0, "preview": "1"})
 
     assert "cannot fall below what the process holds" in page.context["form"].errors["a"][0]
@@ -122,7 +112,7 @@ def drives(make_pool, make_process):
     return pool
 
 
-def test_unsafe_change_shows_who_would_be_stuck_and_offers_to_override(log_in, drives):
+def test_unsafe_change_shows_who_would_be_stuck_and_offers_to_override(drives):
     page = log_in("administrator").post(capacity_page(drives), {"a": 11, "preview": "1"}).content.decode()
 
     assert "Not sure to finish: P0, P2." in page
@@ -131,7 +121,7 @@ def test_unsafe_change_shows_who_would_be_stuck_and_offers_to_override(log_in, d
     assert Pool.objects.get().capacity == [12]
 
 
-def test_override_takes_a_reason_and_flags_the_pool(log_in, drives):
+def test_override_takes_a_reason_and_flags_the_pool(drives):
     administrator = log_in("administrator")
 
     page = administrator.post(capacity_page(drives), {"a": 11, "override": "1", "override_reason": " "})
@@ -144,13 +134,13 @@ def test_override_takes_a_reason_and_flags_the_pool(log_in, drives):
     assert "A drive broke." in json.loads(LogEntry.objects.get().change_message)["action"]
 
 
-def test_confirming_never_overrides(log_in, drives):
+def test_confirming_never_overrides(drives):
     log_in("administrator").post(capacity_page(drives), {"a": 11, "confirm": "1", "override_reason": "A drive broke."})
 
     assert (Pool.objects.get().capacity, Pool.objects.get().is_safe) == ([12], True)
 
 
-def test_turns_and_reserves_are_changed_and_recorded(log_in, bank):
+def test_turns_and_reserves_are_changed_and_recorded(bank):
     address = reverse("admin:allocation_pool_turns", args=[bank.pk])
 
     assert log_in("administrator").post(address, {"bypass.limit": 3, "a": 2, "b": 0, "confirm": "1"}).status_code == 302
@@ -160,7 +150,7 @@ def test_turns_and_reserves_are_changed_and_recorded(log_in, bank):
     assert json.loads(LogEntry.objects.get().change_message)["changes"] == {"bypass.limit": [10, 3], "a": [0, 2]}
 
 
-def test_priority_is_changed_within_its_bounds(log_in, bank):
+def test_priority_is_changed_within_its_bounds(bank):
     administrator, address = log_in("administrator"), reverse("admin:allocation_process_priority", args=[Process.objects.first().pk])
 
     assert administrator.post(address, {"priority": 11, "confirm": "1"}).status_code == 200
@@ -169,7 +159,7 @@ def test_priority_is_changed_within_its_bounds(log_in, bank):
     assert Process.objects.order_by("pk").first().priority == 5
 
 
-def test_resource_class_is_added_after_a_look(log_in, bank):
+def test_resource_class_is_added_after_a_look(bank):
     administrator, address = log_in("administrator"), reverse("admin:allocation_pool_add_class", args=[bank.pk])
     gold = {"key": "gold", "unit": "bar", "sentence": "What gold is for.", "capacity": 3}
 
@@ -182,14 +172,14 @@ def test_resource_class_is_added_after_a_look(log_in, bank):
     assert LogEntry.objects.count() == 1
 
 
-def test_nothing_changed_is_said_and_not_recorded(log_in, bank):
+def test_nothing_changed_is_said_and_not_recorded(bank):
     page = log_in("administrator").post(capacity_page(bank), {"a": 10, "b": 5, "preview": "1"}).content.decode()
 
     assert "Nothing would change" in page
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
-def test_limits_are_for_administrators(log_in, bank, role):
+def test_limits_are_for_administrators(bank, role):
     client = log_in(role)
 
     for address in (capacity_page(bank), claim_page("alpha")):
@@ -200,21 +190,21 @@ def test_limits_are_for_administrators(log_in, bank, role):
 
 @pytest.mark.parametrize("model", ["pool", "resourceclass", "process", "matrixcell", "event"])
 @pytest.mark.parametrize("role", ["viewer", "operator", "administrator"])
-def test_everyone_who_may_see_pools_may_look_at_the_lists(log_in, bank, role, model):
+def test_everyone_who_may_see_pools_may_look_at_the_lists(bank, role, model):
     client = log_in(role)
 
     assert client.get(reverse(f"admin:allocation_{model}_changelist")).status_code == 200
     assert client.get(reverse(f"admin:allocation_{model}_add")).status_code == 403
 
 
-def test_matrix_is_filtered_by_class_and_process(log_in, bank):
+def test_matrix_is_filtered_by_class_and_process(bank):
     alpha = Process.objects.get(label="alpha")
     page = log_in("administrator").get(reverse("admin:allocation_matrixcell_changelist"), {"key": "a", "process__id__exact": alpha.pk})
 
     assert [(row.key, row.maximum, row.allocation, row.need) for row in page.context["cl"].result_list] == [("a", 8, 4, 4)]
 
 
-def test_rows_cannot_be_changed_by_hand(log_in, bank):
+def test_rows_cannot_be_changed_by_hand(bank):
     page = log_in("administrator").get(reverse("admin:allocation_pool_change", args=[bank.pk]))
 
     assert page.status_code == 200

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pytest
 from bs4 import BeautifulSoup
-from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from allocation.errors import LedgerUnreadable, UnknownEvent
@@ -18,9 +17,9 @@ from allocation.history.chart import SAMPLES, SPANS, chart_of
 from allocation.history.listing import Filters, list_events, ways_from
 from allocation.models import Checkpoint, Pool, Process
 from allocation.services import keep_checkpoints, release_resources
-from crawlsite.roles import make_roles
 from tests.allocation.conftest import ask
 from tests.allocation.histories import rewrite
+from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]
 
@@ -37,12 +36,8 @@ def bank(make_pool, make_process) -> Pool:
 
 
 @pytest.fixture
-def viewer(client, django_user_model):
-    make_roles()
-    user = django_user_model.objects.create_user("viewer")
-    user.groups.add(Group.objects.get(name="viewer"))
-    client.force_login(user)
-    return client
+def viewer():
+    return browser("viewer")
 
 
 def page(client, pool, query=""):

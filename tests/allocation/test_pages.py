@@ -4,14 +4,13 @@ from uuid import uuid4
 
 import pytest
 from bs4 import BeautifulSoup
-from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from allocation.services import create_pool, finish_process, keep_resources, register_process, request_resources
 from allocation.values import NewClass
-from crawlsite.roles import make_roles
 from tests.allocation.conftest import ask
+from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]
 
@@ -25,12 +24,8 @@ def bank(make_pool, make_process):
 
 
 @pytest.fixture
-def viewer(client, django_user_model):
-    make_roles()
-    user = django_user_model.objects.create_user("viewer")
-    user.groups.add(Group.objects.get(name="viewer"))
-    client.force_login(user)
-    return client
+def viewer():
+    return browser("viewer")
 
 
 def page_of(client, pool, **options):

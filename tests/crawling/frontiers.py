@@ -13,7 +13,8 @@ from django.db.models import Sum
 from crawling.frontier.claiming import claim_urls, lease_hosts
 from crawling.frontier.counting import COUNTED, count_seeds
 from crawling.frontier.locking import locked_run
-from crawling.frontier.recording import Outcome, give_back, record
+from crawling.frontier.outcomes import Outcome
+from crawling.frontier.recording import give_back, record
 from crawling.frontier.sowing import Candidate, sow
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, RunTotal, Shift, Url, UrlState
 from crawling.rules.addresses import read_address

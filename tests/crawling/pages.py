@@ -9,10 +9,10 @@ from django.test import Client
 from crawlsite.roles import make_roles
 
 
-def browser(role: str) -> Client:
+def browser(role: str, **user_fields) -> Client:
     """A browser in which somebody of that role has logged in."""
     make_roles()
-    user = User.objects.create_user(role)
+    user = User.objects.create_user(role, **user_fields)
     user.groups.add(Group.objects.get(name=role))
     client = Client()
     client.force_login(user)

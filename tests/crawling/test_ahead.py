@@ -16,6 +16,7 @@ from crawling.keeper.messages import deliver
 from crawling.models import Url
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import stop
+from crawlsite.health.probes import names
 from dnscache.ahead.beat import living
 from dnscache.resolver import Resolver, forget
 from tests.stack import running_stack
@@ -94,8 +95,10 @@ def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
     first.close()
 
     until(second.is_held)
+    assert names() == "ok"
     for seat in (second, elsewhere):
         seat.close()
+    until(lambda: names().startswith("nobody resolves ahead"))
 
 
 def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):

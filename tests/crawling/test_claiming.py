@@ -6,7 +6,7 @@ from django.utils import timezone
 from crawling.frontier.claiming import claim_urls
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.limits import pages_left
-from crawling.frontier.recording import Answer
+from crawling.frontier.outcomes import Answer
 from crawling.models import HostQueue, Url
 from tests.crawling.frontiers import Frontier, outcome
 

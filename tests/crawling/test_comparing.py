@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import reverse
 
+from crawling.models import Run
 from crawling.services.creating import start_run
 from crawling.textdiff import diff
 from tests.crawling.pages import browser, soup
@@ -39,6 +40,9 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     told = viewer.get(address, {"against": 1, "kind": "added"}).json()
     assert [item["url"] for item in told["items"]] == [f"{site.url}/new"]
     assert told["summary"]["counts"] == {"added": 1, "gone": 1, "changed": 2, "flipped": 1, "same": 1}
+    Run.objects.filter(number=2).update(state="stopped")
+    warned = soup(viewer.get(reverse("crawling:compare", args=[first.crawl_id]))).select_one(".warning").get_text()
+    assert (page.select_one(".warning"), warned) == (None, "Run 2 ended early (stopped): what it has not fetched counts as gone.")
     part = viewer.get(address, {"against": 1, "limit": 2}).json()
     rest = viewer.get(address, {"against": 1, "cursor": part["next"]}).json()
     assert len(part["items"]) + len(rest["items"]) == 5

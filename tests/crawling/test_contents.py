@@ -6,7 +6,8 @@ from hashlib import sha256
 import pytest
 
 from crawling.frontier.contents import Contents
-from crawling.frontier.recording import Answer, Memory, record
+from crawling.frontier.outcomes import Answer
+from crawling.frontier.recording import Memory, record
 from crawling.models import Page
 from tests.crawling.frontiers import Frontier, outcome
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawling.frontier.recording import Answer, Memory, Outcome, record_all
+from crawling.frontier.outcomes import Answer, Outcome
+from crawling.frontier.recording import Memory, record_all
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift

@@ -110,6 +110,8 @@ def test_ending_many_is_asked_first_and_leaves_those_that_cannot_be(operator, or
     answer = operator.post(BULK, {name: [value for n, value in fields if n == name] for name, _ in fields}, follow=True)
 
     assert f"2 crawls are {done}." in answer.content.decode()
+    none = soup(operator.post(BULK, {"action": action, "crawl": [crawls[0].pk], "next": LIST})).main.get_text(" ", strip=True)
+    assert none.startswith(f"Nothing to {action} None of the 1 chosen can be")
     assert Run.objects.filter(state="stopped").count() == 2
 
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawling.frontier.claiming import claim_urls
-from crawling.frontier.recording import Answer
+from crawling.frontier.outcomes import Answer
 from crawling.models import HostQueue, Page, RunCount, Url
 from crawling.services.shifts import begin_shift, end_shift, lose_shift
 from tests.crawling.frontiers import Frontier, candidates, outcome, rows

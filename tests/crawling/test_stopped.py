@@ -17,7 +17,7 @@ from tests.halting import STEPS
 from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
 
 PAGES = 60
-HALTING_WORKER = [*WORKER[:3], "tests.halting.HaltingWorker", *WORKER[4:]]
+HALTING_WORKER = [*WORKER[:4], "tests.halting.HaltingWorker", *WORKER[5:]]
 ENDING = [step for step in STEPS if "pages" not in step]
 #: two for every push; all of them in the drill
 SMALL = {("horse", "after the call"), ("both", "after the lock")}

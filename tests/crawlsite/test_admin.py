@@ -6,27 +6,19 @@ import json
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.urls import reverse
 
-from crawlsite.roles import make_roles
+from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]
 AUDIT = "admin:admin_logentry_changelist"
 
 
-@pytest.fixture
-def log_in(client):
-    make_roles()
-
-    def log_in(role: str):
-        user = User.objects.create_user(role, is_staff=True)
-        user.groups.add(Group.objects.get(name=role))
-        client.force_login(user)
-        return client
-
-    return log_in
+def log_in(role: str):
+    """A browser of a member of staff in that role."""
+    return browser(role, is_staff=True)
 
 
 @pytest.fixture
@@ -38,7 +30,7 @@ def entry(django_user_model):
     )
 
 
-def test_audit_log_tells_who_did_what_from_and_to(log_in, entry):
+def test_audit_log_tells_who_did_what_from_and_to(entry):
     page = log_in("administrator").get(reverse(AUDIT)).content.decode()
 
     assert "anna" in page
@@ -46,7 +38,7 @@ def test_audit_log_tells_who_did_what_from_and_to(log_in, entry):
     assert "state: running → pausing" in page
 
 
-def test_audit_log_reads_the_admins_own_notes(log_in, entry):
+def test_audit_log_reads_the_admins_own_notes(entry):
     LogEntry.objects.update(change_message='[{"changed": {"fields": ["Email address"]}}]')
 
     assert "Changed Email address." in log_in("administrator").get(reverse(AUDIT)).content.decode()
@@ -64,7 +56,7 @@ def test_an_account_that_has_done_something_is_not_deleted_and_its_record_with_i
     assert LogEntry.objects.get(pk=entry.pk).user.username == "anna"
 
 
-def test_audit_log_is_never_edited(log_in, entry):
+def test_audit_log_is_never_edited(entry):
     client = log_in("administrator")
 
     assert client.get(reverse("admin:admin_logentry_add")).status_code == 403
@@ -73,14 +65,14 @@ def test_audit_log_is_never_edited(log_in, entry):
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
-def test_audit_log_and_users_are_for_administrators(log_in, entry, role):
+def test_audit_log_and_users_are_for_administrators(entry, role):
     client = log_in(role)
 
     for name in (AUDIT, "admin:auth_user_changelist", "admin:auth_group_changelist"):
         assert client.get(reverse(name)).status_code == 403
 
 
-def test_administrators_give_roles_but_no_powers_beyond_them(log_in):
+def test_administrators_give_roles_but_no_powers_beyond_them():
     client, root, clerk = log_in("administrator"), User.objects.create_superuser("root"), User.objects.create_user("clerk")
 
     assert client.post(reverse("admin:auth_user_change", args=[root.pk]), {"username": "root"}).status_code == 403

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -14,6 +15,8 @@ from dnscache.models import DnsEntry
 from dnscache.regions.entry import Entry
 from tests import stack
 from tests.dnscache.regions.conftest import good
+
+IS_WAITED_FOR = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'dnscache_dnsentry'::regclass"
 
 
 def entries(names, **options):
@@ -60,23 +63,43 @@ def test_the_failures_of_a_name_are_counted_before_they_are_written(make_resolve
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_cannot_be_written_waits_until_it_can():
+def test_what_cannot_be_written_waits_until_it_can_unless_something_newer_came_meanwhile():
     writer = WriteBehind()
-    writer.write_entries(entries(["a.test"]))
+    writer.write_entries(entries(["a.test", "b.test"]))
     with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = '50ms'")
+        cursor.execute("SET lock_timeout = '300ms'")
     other = connection.copy()
+    other.inc_thread_sharing()
+
+    def learn_more_while_it_waits():
+        stack.wait_until(lambda: other.cursor().execute(IS_WAITED_FOR).fetchone())
+        writer.write_entries(entries(["b.test"], address="192.0.2.9"))
+
     with other.cursor() as cursor:
         cursor.execute("BEGIN; LOCK TABLE dnscache_dnsentry IN ACCESS EXCLUSIVE MODE")
+    thread = threading.Thread(target=learn_more_while_it_waits)
+    thread.start()
     try:
         writer.flush()
-        writer.write_entries(entries(["b.test"]))
+        thread.join()
     finally:
         other.close()
 
     writer.flush()
 
-    assert DnsEntry.objects.count() == 2
+    assert dict(DnsEntry.objects.values_list("name", "addresses"))["b.test"] == ["192.0.2.9"]
+    assert DnsEntry.objects.filter(name="a.test").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_full_batch_is_written_at_once():
+    writer = WriteBehind(every_seconds=3600)
+    writer.start()
+
+    writer.write_entries(entries([f"h{n}.test" for n in range(behind.BATCH)]))
+
+    stack.wait_until(lambda: DnsEntry.objects.count() == behind.BATCH)
+    writer.close()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,11 +1,13 @@
 import time
+from datetime import timedelta
 
 import pytest
+from django.db.models.functions import Now
 from django.urls import reverse
 
 from dnscache import resolver, services, store
 from dnscache.answers import Answer, Reply, Status
-from dnscache.models import DnsEntry
+from dnscache.models import DnsEntry, DnsFlush
 from dnscache.resolver import Source
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +87,19 @@ def test_a_flush_is_heeded_once(make_resolver, dns_server, clock):
     clock.advance(1)
 
     assert other.resolve("a.test").source is Source.MEMORY
+
+
+def test_a_flush_that_becomes_visible_late_is_heeded_too(make_resolver, dns_server, clock):
+    other = make_resolver()
+    other.resolve("a.test")
+    clock.advance(2)
+    other.resolve("a.test")
+
+    DnsFlush.objects.create(scope=DnsFlush.Scope.NAME, value="a.test", at=Now() - timedelta(seconds=20))
+    DnsEntry.objects.all().delete()
+    clock.advance(1)
+
+    assert other.resolve("a.test").source is Source.LOOKUP
 
 
 def test_an_answer_from_before_the_flush_is_not_written_after_it():

@@ -19,8 +19,9 @@ from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
 from dnscache.regions.entry import Region
 from dnscache.regions.space import Dropped, Why
 from dnscache.resolution import Resolution, Source
-from dnscache.selectors import hard_names, overview, tree_of
+from dnscache.selectors import SORTS, hard_names, overview, tree_of
 from dnscache.tally import Tally
+from dnscache.templatetags.dns import threads
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.django_db
@@ -50,10 +51,31 @@ def test_counts_of_all_processes_add_up_by_the_minute():
 
     told = overview()
 
-    assert (told.used, told.asked, told.failed, told.cut) == (100, 8, 4, 2)
+    assert (told.used, told.asked, told.answered, told.failed, told.cut) == (100, 8, 4, 4, 2)
     assert told.shares == {"memory": 0.0, "database": 0.98, "lookup": 0.02, "stale": 0.02}
     assert told.wait_ms == {"mean": pytest.approx(4), "p50": 1, "p95": 1, "p99": 300}
     assert sum(DnsMinute.objects.get().waits) == 100 or DnsMinute.objects.count() == 2
+
+
+def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
+    tally = Tally()
+    tally.note_look_ups({"queued": 9, "cut": 2, "timeout": 1})
+    tally.tell()
+    assert not overview().is_silent  # these few may be dead names
+    tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1})
+    tally.tell()
+    assert overview().is_silent
+    assert "none gave an answer" in soup(browser("viewer").get(reverse("dnscache:overview"))).main.get_text()
+
+    tally.note_look_ups({"queued": 9, "cut": 3, "timeout": 1, "nxdomain": 1})
+    tally.tell()
+
+    assert not overview().is_silent
+
+
+@pytest.mark.parametrize(("weight", "shown"), [(0, "0.0"), (0.0000461, "0.000046"), (0.5, "0.50"), (1234.5, "1,234.5")])
+def test_a_weight_is_shown_by_its_first_digits(weight, shown):
+    assert threads(weight) == shown
 
 
 @pytest.mark.parametrize(("begun", "hosts"), [(timedelta(days=1), 0.5), (timedelta(minutes=30), 1.0)])
@@ -78,6 +100,21 @@ def test_the_conflict_area_says_why_and_shows_the_heaviest_first():
         ("sf.test", "the name server failed", 0),
         ("slow.test", "slow", 5),
     ]
+
+
+def test_page_after_page_shows_every_hard_name_once_by_whatever_it_is_sorted():
+    for number in range(4):
+        know(f"n{number}.test", Status.SERVFAIL, ms=100 * (number % 2), fails=1 + number % 2)
+    for name in ("slow.test", "late.test"):  # never asked again by themselves
+        know(name, ms=4000)
+    for sort in SORTS:
+        every, after, found = [row.entry.name for row in hard_names(sort=sort)], "", []
+
+        while page := hard_names(sort=sort, after=after, most=2):
+            found += [row.entry.name for row in page]
+            after = found[-1]
+
+        assert (found, len(found)) == (every, 6)
 
 
 def test_the_tree_has_third_level_names_below_their_second_level_one():

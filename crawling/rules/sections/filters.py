@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from crawling.rules.expressions import BadExpression, read_expression
+from crawling.rules.expressions import check_expressions
 from crawling.rules.fields import NUMBER, Bytes, Text
 
 #: each is asked of every new link
@@ -37,14 +37,7 @@ class FiltersPart(BaseModel):
     @field_validator("include", "exclude")
     @classmethod
     def _expressions(cls, texts: list[str]) -> list[str]:
-        wrong = []
-        for text in texts:
-            try:
-                read_expression(text)
-            except BadExpression as error:
-                wrong.append(str(error))
-        if wrong:
-            raise ValueError("; ".join(wrong[:3]))
+        check_expressions(texts)
         return list(dict.fromkeys(texts))
 
     @field_validator("types")

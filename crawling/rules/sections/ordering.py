@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator
 
-from crawling.rules.expressions import BadExpression, read_expression
+from crawling.rules.expressions import check_expressions
 from crawling.rules.fields import NUMBER, Text
 
 #: each is asked of every link
@@ -30,12 +30,5 @@ class OrderingPart(BaseModel):
     @field_validator("importance")
     @classmethod
     def _importance_expressions(cls, weights: dict[str, float]) -> dict[str, float]:
-        wrong = []
-        for text in weights:
-            try:
-                read_expression(text)
-            except BadExpression as error:
-                wrong.append(str(error))
-        if wrong:
-            raise ValueError("; ".join(wrong[:3]))
+        check_expressions(weights)
         return weights

@@ -6,7 +6,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
-from django.contrib.auth.models import Group
 from django.urls import reverse
 
 from allocation.banker import State
@@ -18,20 +17,16 @@ from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.files import read_file
 from allocation.whatif.links import Shared, from_link, to_link
 from allocation.whatif.sandbox import Sandbox
-from crawlsite.roles import make_roles
 from tests.allocation.conftest import ask
+from tests.crawling.pages import browser
 
 pytestmark = [pytest.mark.django_db]
 SILBERSCHATZ = EXAMPLES["silberschatz"].sandbox
 
 
 @pytest.fixture
-def viewer(client, django_user_model):
-    make_roles()
-    user = django_user_model.objects.create_user("viewer")
-    user.groups.add(Group.objects.get(name="viewer"))
-    client.force_login(user)
-    return client
+def viewer():
+    return browser("viewer")
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 from django.utils import timezone
 
 from allocation.services import take_lease
+from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.recording import Answer, Outcome, record
+from crawling.frontier.recording import record
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.rules.exchanges import Exchange
 from crawling.services.creating import create_crawl, start_run

@@ -1,0 +1,67 @@
+"""What the endpoints answer of a crawl's rules: tests of them, their revisions, the blacklist, exceptions from robots.txt."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Schema
+from pydantic import Field
+
+
+class TestedOut(Schema):
+    """What a crawl's rules say of an address; `rule` is empty for what is no URL."""
+
+    url: str
+    admits: bool
+    rule: str
+    number: int
+    sentence: str
+    hops: int = Field(description="links in a row outside the scope, this one included")
+
+
+class TestedList(Schema):
+    revision: int
+    items: list[TestedOut]
+
+
+class RevisionOut(Schema):
+    number: int
+    at: datetime
+    by: str | None = Field(description="null: the command line")
+    changes: dict[str, list[Any]] = Field(description="from and to, by field")
+
+
+class RevisionPage(Schema):
+    items: list[RevisionOut]
+    next: int | None
+
+
+class BlackOut(Schema):
+    id: int
+    kind: str
+    text: str
+    reason: str
+    by: str | None = Field(description="null: the command line")
+    created_at: datetime
+
+
+class BlackPage(Schema):
+    items: list[BlackOut]
+    next: int | None
+
+
+class ExceptionOut(Schema):
+    """Until `expires_at` the host's robots.txt does not bind the crawl."""
+
+    id: int
+    host: str
+    reason: str
+    by: str | None = Field(description="null: the command line")
+    created_at: datetime
+    expires_at: datetime
+    holds: bool
+
+
+class ExceptionList(Schema):
+    items: list[ExceptionOut]

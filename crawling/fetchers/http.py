@@ -26,7 +26,7 @@ from crawling.rules.steps import Step
 
 CHUNK_BYTES = 64 * 1024
 #: a payload for the archive is kept in memory up to this size, and on disk beyond it (SEEDS W7)
-SPOOL_BYTES = 64 * 1024
+SPOOL_BYTES = 128 * 1024
 
 
 #: asked of the head of an answer that has a document: its type and stated length; None: it may be read, otherwise why not

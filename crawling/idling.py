@@ -12,28 +12,33 @@ from allocation.models import Request, RequestState
 from allocation.selectors import waits_of
 from allocation.snapshot import WaitRow
 from crawling.frontier.freeing import FREE_AT
+from crawling.frontier.names import HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES
 
-#: the run's host that is free first, the seconds until then, and the other crawl that has it leased, if one has
+#: the run's host that is free first, the seconds until then, the other crawl that has it leased, if one has, and whether it waits for
+#: its name
 NEXT_HOST = f"""
-SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name, extract(epoch FROM greatest(q.due_at, {FREE_AT}) - clock_timestamp())::float8, c.name
+SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name,
+    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8, c.name, NOT {PASSES_GATE}
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
 LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
 LEFT JOIN crawling_run r ON r.id = p.run_id
 LEFT JOIN crawling_crawljob c ON c.id = r.crawl_id
-WHERE q.run_id = ANY(%s) AND q.queued > 0
+WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
 ORDER BY q.run_id, 4
-"""  # noqa: S608  # FREE_AT is a constant
+"""  # noqa: S608  # constants
 
 #: a host of the run's that anybody may fetch from now, if there is one: found without a look at all others
-FREE_HOST = """
-SELECT run.id, free.* FROM unnest(%s::bigint[]) AS run (id) CROSS JOIN LATERAL (
-    SELECT q.id, h.name, 0.0::float8, NULL::text FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-    WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL AND greatest(q.due_at, h.due_at) <= clock_timestamp() LIMIT 1
-) AS free (queue, name, seconds, crawl)
-"""
+FREE_HOST = f"""
+SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
+    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL AND greatest(q.due_at, h.due_at) <= clock_timestamp()
+        AND {PASSES_GATE}
+    LIMIT 1
+) AS free (queue, name, seconds, crawl, is_held)
+"""  # noqa: S608  # a constant
 
 
 class Why(NamedTuple):
@@ -41,6 +46,18 @@ class Why(NamedTuple):
 
     state: str
     reason: str
+
+
+class Next(NamedTuple):
+    """A run's host queue that is free in so many seconds. taken_by: the other crawl that has the host leased; is_held: it waits for
+    its name."""
+
+    run: int
+    queue: int
+    name: str
+    seconds: float
+    taken_by: str | None
+    is_held: bool
 
 
 def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None) -> dict[int, Why]:
@@ -62,7 +79,7 @@ def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None)
     )
     # All queues of a run are looked through for this, so only where it matters.
     resting = next_hosts(list(idle.keys() - at_bank.keys()))
-    why.update((run, _at_host(states[run], host, seconds, other)) for run, _, host, seconds, other in resting)
+    why.update((host.run, _at_host(states[host.run], host)) for host in resting)
     return why | at_bank
 
 
@@ -75,27 +92,29 @@ def waiting_runs() -> list[int]:
     at_bank = {run for run, waits, _ in rows if waits}
     granted = {run for run, _, lease_until in rows if lease_until is not None}
     rest = {run for run, *_ in rows} - at_bank - granted
-    return sorted(at_bank | {run for run, *_, taken_by in next_hosts(list(rest)) if taken_by}) if rows else []
+    return sorted(at_bank | {host.run for host in next_hosts(list(rest)) if host.taken_by}) if rows else []
 
 
-def next_hosts(run_ids: list[int]) -> list[tuple[int, int, str, float, str | None]]:
-    """Of each run with work a host queue that is free, or will be first: run, queue, host, seconds, who else has the host leased."""
+def next_hosts(run_ids: list[int]) -> list[Next]:
+    """Of each run with work a host queue that is free, or will be first."""
     if not run_ids:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(FREE_HOST, [run_ids])
-        free = list(cursor.fetchall())
-        if resting := set(run_ids) - {run for run, *_ in free}:
-            cursor.execute(NEXT_HOST, [list(resting)])
-            free += cursor.fetchall()
+        cursor.execute(FREE_HOST, {"runs": run_ids, "gate": gate_is_wanted()})
+        free = [Next(*row) for row in cursor.fetchall()]
+        if resting := set(run_ids) - {host.run for host in free}:
+            cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": gate_is_wanted()})
+            free += [Next(*row) for row in cursor.fetchall()]
         return free
 
 
-def _at_host(state: str, host: str, seconds: float, other: str | None) -> Why:
-    if other:
-        return Why("waiting", f"{other} is fetching from {host}; a host serves one crawl at a time, and they take turns.")
-    if seconds > 1:
-        return Why(state, f"Resting: {host} may be fetched from in {seconds:,.0f} s.")
+def _at_host(state: str, host: Next) -> Why:
+    if host.taken_by:
+        return Why("waiting", f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns.")
+    if host.is_held:
+        return Why(state, f"{host.name} waits for its name: no name server has answered yet.")
+    if host.seconds > 1:
+        return Why(state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s.")
     return Why(state, "It is about to ask the bank for a shift.")
 
 

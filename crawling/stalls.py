@@ -65,10 +65,10 @@ def _since_grant(processes: list[int]) -> float:
 
 
 def _next_host(run: Run) -> NextHost | None:
-    for _, queue, name, seconds, taken_by in next_hosts([run.pk]):
-        waiting = Url.objects.filter(queue=queue, state=UrlState.QUEUED, due_at__gt=timezone.now()).order_by("rank", "pk")
-        status = waiting.values_list("status", flat=True).first() if seconds > 0 else None
-        return NextHost(name, seconds, taken_by, status)
+    for host in next_hosts([run.pk]):
+        waiting = Url.objects.filter(queue=host.queue, state=UrlState.QUEUED, due_at__gt=timezone.now()).order_by("rank", "pk")
+        status = waiting.values_list("status", flat=True).first() if host.seconds > 0 else None
+        return NextHost(host.name, host.seconds, host.taken_by, status, is_held=host.is_held)
     return None
 
 

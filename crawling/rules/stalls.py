@@ -24,6 +24,7 @@ class Cause(StrEnum):
     EMPTY = "empty frontier"
     GRANT = "waiting for a grant"
     HOST_TAKEN = "waiting for a host"
+    NAME = "waiting for a name"
     NO_WORKER = "no worker"
     NO_KEEPER = "no keeper"
     WORKER_LOST = "worker lost"
@@ -35,12 +36,13 @@ class Cause(StrEnum):
 @dataclass(frozen=True)
 class NextHost:
     """The host that is free first, in so many seconds (negative: since so many). `taken_by`: another crawl that is fetching from it.
-    `status`: how the URL that waits there for another try ended last."""
+    `status`: how the URL that waits there for another try ended last. `is_held`: its name is not known yet."""
 
     name: str
     seconds: float
     taken_by: str | None = None
     status: int | None = None
+    is_held: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ def _at_work(facts: Facts, quiet: float) -> Stall:
         return Stall(Cause.WORKER_LOST, f"Its worker has been silent for {_time(-facts.lease_seconds)}; its work is about to be handed on.")
     if quiet <= QUIET_SECONDS:
         return Stall(Cause.FETCHING, "Fetching.")
+    if facts.next_host and facts.next_host.is_held:
+        return _held(facts.next_host)
     if facts.next_host and facts.next_host.seconds > NO_REST_SECONDS:
         return _resting(facts.next_host)
     return Stall(Cause.STUCK, f"Its shift is alive but has written nothing for {_time(quiet)}.", KILL)
@@ -147,9 +151,20 @@ def _at_host(facts: Facts, host: NextHost) -> Stall:
         return Stall(
             Cause.HOST_TAKEN, f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns."
         )
+    if host.is_held:
+        return _held(host)
     if host.seconds > NO_REST_SECONDS:
         return _resting(host)
     return _starting(facts, -host.seconds)
+
+
+def _held(host: NextHost) -> Stall:
+    again = f" It is asked for again in {_time(host.seconds)}." if host.seconds > NO_REST_SECONDS else ""
+    return Stall(
+        Cause.NAME,
+        f"{host.name} waits for its name: no name server has answered yet.{again}",
+        "See on the page DNS whether name servers answer; *Why is it waiting?* there knows more of the name.",
+    )
 
 
 def _resting(host: NextHost) -> Stall:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
+from crawling.idling import why_idle
 from crawling.models import CrawlJob, Host, HostQueue, Url
 from crawling.rules.stalls import Cause
 from crawling.run_page.bank import dealings_of
@@ -21,6 +22,7 @@ from crawling.services.shifts import begin_shift, settle_run
 from crawling.services.steering import pause
 from crawling.stalls import stall_of
 from tests.crawling.pages import browser, soup
+from tests.crawling.test_gate import broken, live, settle
 
 
 def verdict_on(run):
@@ -69,6 +71,23 @@ def test_a_rest_is_told_from_a_site_that_has_had_too_much(idle):
     HostQueue.objects.update(due_at=timezone.now() + timedelta(seconds=300))
     Url.objects.update(status=429, due_at=timezone.now() + timedelta(seconds=300))
     assert verdict_on(idle).cause == Cause.THROTTLED
+
+
+def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_shift_to_come(order, identified):
+    live()
+    host = Host.objects.create(name="a.test", dns_name="a.test", due_at=timezone.now() + timedelta(seconds=120))
+    run = start_run(create_crawl(order("http://a.test/")))  # asks for no shift yet
+    Host.objects.filter(pk=host.pk).update(due_at=timezone.now())
+
+    unasked, told = verdict_on(run), why_idle([run])[run.pk].reason
+    broken("a.test", retry_in=40)
+    failed = verdict_on(run)
+    settle("a.test")
+
+    assert (unasked.cause, failed.cause, verdict_on(run).cause) == (Cause.NAME, Cause.NAME, Cause.NO_KEEPER)
+    assert "a.test waits for its name" in unasked.sentence
+    assert told in unasked.sentence
+    assert failed.sentence.endswith(("again in 40 s.", "again in 39 s."))
 
 
 def test_a_wait_at_the_bank_names_who_holds_what_is_short(order):

@@ -43,7 +43,7 @@ browser: ## install what the tests of pages and HTTPS need (Chromium, openssl), 
 test drill: export PYTHONDONTWRITEBYTECODE =
 
 test: setup browser ## run the suite on its own PostgreSQL and Valkey; ARGS="tests/allocation -k safe" runs a part
-	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
+	@$(BIN)/python -m crawlsite.services --fast-and-loose --state-dir .local/test exec $(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
 
 bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, and simulate the queue, on this machine; some minutes
 	@$(BIN)/python -m benchmarks.allocation.core

@@ -9,6 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from allocation.models import Pool
+from crawling.ahead.seat import is_any_taken
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
 from crawling.selectors import crawl_view
@@ -31,6 +32,7 @@ HELD_AT = {"Old manuals": None, "Town news": 97, "Library catalogue": 181}
 def crawls(make_web, workers, user_of) -> dict[str, CrawlJob]:
     """One that is done, one paused, one at work, one that waits for it, and one not started yet."""
     by = user_of("operator")
+    workers.start(["resolve_ahead", "--skip-checks"])
     webs = {name: make_web(f"127.0.0.{number}", port=PORT, hold_at=HELD_AT[name]) for number, name in enumerate(HELD_AT, start=2)}
     crawls = {
         name: make_crawl(name, web.url, by=by, batch_size=20, max_pages=2000 if HELD_AT[name] else 400, claim=MOST)
@@ -43,6 +45,7 @@ def crawls(make_web, workers, user_of) -> dict[str, CrawlJob]:
     run_to(crawls["Town news"], RunState.PAUSED, webs["Town news"], pages=80)
     start_run(crawls["Library catalogue"], by=by)
     wait_until(lambda: crawl_view(crawls["Library catalogue"]).counts.fetched >= 160)
+    wait_until(is_any_taken)
     start_run(crawls["Shop prices"], by=by)
     wait_until(lambda: crawl_view(crawls["Shop prices"]).state == "waiting")
     for age, name in enumerate(["Library catalogue", "Town news", "Old manuals"], start=1):

@@ -84,7 +84,7 @@ class ToePool:
     def _read(self, catch: Catch, visit: Visit) -> Outcome:
         try:
             return read(catch, visit, self._kit)
-        except Exception as error:
+        except Exception as error:  # as above: whatever a page makes us stumble over is that page's end only
             return _our_fault(catch.claimed, error)
 
     def _hand_in(self, outcome: Outcome) -> None:

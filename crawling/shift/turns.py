@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection
 from django.conf import settings
 
 from crawling.archive.earlier import Earlier, earlier_answers
-from crawling.fetchers.cookies import Cookies
 from crawling.frontier.claiming import (
     ClaimedUrl,
     LeasedHost,
@@ -22,7 +21,6 @@ from crawling.frontier.claiming import (
     let_go,
     rest_queues,
 )
-from crawling.frontier.cookies import jars_of
 from crawling.frontier.due import contested
 from crawling.frontier.filtering import filters_of, rules_key
 from crawling.frontier.locking import locked_run
@@ -30,14 +28,12 @@ from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
 from crawling.frontier.reusing import find_fresh
 from crawling.frontier.revisiting import find_steady
-from crawling.frontier.robots import known_robots
 from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
-from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import LOCAL_FILES, dns_name, read_address
-from crawling.rules.robots import read_robots
 from crawling.rules.sections.politeness import Politeness
+from crawling.shift.known import set_known_cookies, set_known_robots
 from crawling.shift.names import OF_FILES, NameThread
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from dnscache.gate import settled
@@ -227,8 +223,8 @@ class HostTurns:
             visit.earlier = earlier.get(visit.host.queue_id, {})
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
-        self._set_known_robots(opened)
-        self._set_known_cookies(opened)
+        set_known_robots(opened, self._kit)
+        set_known_cookies(opened, self._kit, self._shift.process.run_id)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit
         self._bring_to_the_bench(opened)
@@ -249,21 +245,6 @@ class HostTurns:
                 visit.resolve(resolution)
                 self._tally.note(resolution, 0.0)
             self._bench.put(visit)
-
-    def _set_known_robots(self, visits: list[Visit]) -> None:
-        origins = {visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls} for visit in visits}
-        known = known_robots(set().union(*origins.values())) if visits else {}
-        for visit in visits:
-            for origin in origins[visit.host.queue_id] & known.keys():
-                set_robots(visit, origin, read_robots(*known[origin], self._kit.token))
-
-    def _set_known_cookies(self, visits: list[Visit]) -> None:
-        """Another shift of the run may have had the host meanwhile."""
-        if not visits or not self._kit.fetching.keeps_cookies:
-            return
-        jars = jars_of(self._shift.process.run_id, [visit.host.host_id for visit in visits])
-        for visit in visits:
-            self._kit.session_of(visit.host.name).cookies = Cookies(jars.get(visit.host.host_id, ()))
 
     def _let_go(self, visits: list[Visit], *, longer: bool = False) -> None:
         now = time.monotonic()

@@ -1,0 +1,32 @@
+"""What is known of hosts before a shift first asks them: their robots.txt, and the cookies that the run has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crawling.fetchers.cookies import Cookies
+from crawling.frontier.cookies import jars_of
+from crawling.frontier.robots import known_robots
+from crawling.processors.kit import Kit
+from crawling.processors.prefetch import set_robots
+from crawling.processors.visit import Visit
+from crawling.rules.addresses import read_address
+from crawling.rules.robots import read_robots
+
+
+def set_known_robots(visits: Sequence[Visit], kit: Kit) -> None:
+    """Let what is kept of the origins of the visits' URLs hold, with one query for all."""
+    origins = {visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls} for visit in visits}
+    known = known_robots(set().union(*origins.values())) if visits else {}
+    for visit in visits:
+        for origin in origins[visit.host.queue_id] & known.keys():
+            set_robots(visit, origin, read_robots(*known[origin], kit.token))
+
+
+def set_known_cookies(visits: Sequence[Visit], kit: Kit, run_id: int) -> None:
+    """Another shift of the run may have had the host meanwhile."""
+    if not visits or not kit.fetching.keeps_cookies:
+        return
+    jars = jars_of(run_id, [visit.host.host_id for visit in visits])
+    for visit in visits:
+        kit.session_of(visit.host.name).cookies = Cookies(jars.get(visit.host.host_id, ()))

@@ -11,6 +11,7 @@ from django.db import connections
 from rq import get_current_job
 
 from allocation.services import take_lease
+from crawling.cores import on_one_core
 from crawling.models import RunProcess
 from crawling.services.bank import hand_in
 from crawling.services.shifts import begin_shift, go_on
@@ -33,7 +34,8 @@ def run_shift(process_id: int, epoch: int) -> str:
         return "somebody else has this shift, or its time was over"
     process = RunProcess.objects.select_related("run__crawl").get(bank_process=process_id)
     try:
-        return _work(process, process_id, epoch, worker)
+        with on_one_core():
+            return _work(process, process_id, epoch, worker)
     finally:
         hand_in(process, process_id, epoch)
         go_on(process)

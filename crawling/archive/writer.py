@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, Full, Queue
@@ -13,6 +13,7 @@ from queue import Empty, Full, Queue
 from django.db import connections
 
 from crawling.archive.writing import Volume
+from crawling.cores import on_any_core
 from crawling.errors import ArchiveTrouble
 from crawling.frontier.outcomes import Answer
 from crawling.frontier.parcels import Parcel
@@ -23,7 +24,9 @@ logger = logging.getLogger(__name__)
 MOST_WAITING = 200
 #: parcels that come in a moment are written together, unless somebody waits for them: to be woken for each would cost the process,
 #: whose threads take turns, more than to write it
-MOMENT_SECONDS = 0.01
+MOMENT_SECONDS = 0.05
+#: documents that are larger, on average, are packed beside the toes: zlib leaves the interpreter to them meanwhile
+LARGE_BYTES = 32 * 1024
 LOOK_SECONDS = 0.5
 
 
@@ -162,7 +165,9 @@ class ArchiveWriter:
 
     def _write(self, group: list[tuple[Parcel, Answer]]) -> None:
         if group and self._mode is Mode.WRITE:
-            self._safely(lambda: self._keep(group))
+            is_large = sum(answer.bytes for _, answer in group) > LARGE_BYTES * len(group)
+            with on_any_core() if is_large else nullcontext():
+                self._safely(lambda: self._keep(group))
         for parcel, _ in group:
             parcel.exchange.close()
 

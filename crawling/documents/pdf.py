@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
+from crawling.cores import on_any_core
 from crawling.documents.base import MOST_TEXT, Document, Source, one_line
 from crawling.rules.links import Links
 
@@ -40,7 +41,7 @@ def read(source: Source) -> Document:
 
 
 def _run(body: bytes) -> dict[str, str]:
-    with PROGRAMS:
+    with PROGRAMS, on_any_core():
         try:
             done = subprocess.run(  # noqa: S603  # our own program, and nothing of the document on its command line
                 [sys.executable, "-I", str(PROGRAM)], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False

@@ -7,7 +7,6 @@ The blocks of requests and responses are the bytes themselves: no library that p
 from __future__ import annotations
 
 import hashlib
-import zlib
 from base64 import b32encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,9 @@ from datetime import UTC, datetime, timedelta
 from typing import IO, TypeAlias
 from uuid import UUID, uuid5
 
-#: more than level 4 costs more time than it saves room: 98 KB of HTML take 0.8 ms, and 3.4 ms at level 9
+from zlib_ng import zlib_ng
+
+#: more than level 4 costs more time than it saves room
 GZIP_LEVEL = 4
 #: zlib's word for the gzip format
 GZIP = 31
@@ -143,9 +144,9 @@ def packed(record: Record) -> Iterator[bytes]:
         record.tail.seek(0)
         piece = record.tail.read(PIECE_BYTES)
     if len(piece) < PIECE_BYTES:  # as good as always; one call costs less than three
-        yield zlib.compress(b"".join((record.header, record.start, piece, END)), GZIP_LEVEL, GZIP)
+        yield zlib_ng.compress(b"".join((record.header, record.start, piece, END)), GZIP_LEVEL, GZIP)
         return
-    press = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, GZIP)
+    press = zlib_ng.compressobj(GZIP_LEVEL, zlib_ng.DEFLATED, GZIP)
     yield press.compress(record.header + record.start)
     while piece and record.tail:
         yield press.compress(piece)
@@ -174,7 +175,7 @@ def _fields(facts: Iterable[tuple[str, str]]) -> bytes:
 
 
 def _date(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def _labelled(digest: bytes) -> str:

@@ -14,6 +14,7 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from crawling.fetchers.egress import Way, connect
+from crawling.fetchers.heads import Answer
 from crawling.fetchers.progress import say
 from crawling.fetchers.sockets import Sockets
 from crawling.rules.steps import Step
@@ -97,7 +98,7 @@ class PinnedConnection(HTTPConnection):
 
     def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
         self._sockets.add(sock)
-        response = HTTPResponse(sock, *args, **kwargs)
+        response = Answer(sock, *args, **kwargs)
         self._incoming = _Incoming(response.fp.detach(), *self._limits, begun=partial(sock.settimeout, self._read_seconds))
         response.fp = self._reader = _Reader(self._incoming)
         return response

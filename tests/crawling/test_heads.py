@@ -1,0 +1,59 @@
+"""Heads are read as the standard library reads them, whatever a server sends."""
+
+import email.parser
+import socket
+from http.client import HTTPException, HTTPMessage, HTTPResponse
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from crawling.fetchers.heads import Answer, read_fields
+
+NAMES = [b"Content-Length", b"Transfer-Encoding", b"Connection", b"Keep-Alive", b"X", b"", b" folded", b"From a", b"\xe9"]
+VALUES = [b"3", b"-3", b"+3", b"x", b"close", b"keep-alive, x", b"chunked", b"CHUNKED", b"gzip, chunked", b""]
+STARTS = [b"1.1 200 OK", b"1.0 200", b"0.9 204 x", b"1.1 304 ", b"2 200 OK", b"1.1 100 Continue", b""]
+starts = st.sampled_from([b"HTTP/" + start for start in STARTS])
+fields = st.tuples(
+    st.sampled_from(NAMES),
+    st.sampled_from([b": ", b":", b":\t ", b" : ", b""]),
+    st.sampled_from(VALUES) | st.binary(max_size=8),
+    st.sampled_from([b"\r\n", b"\r\n", b"\n", b"\r\r\n"]),
+).map(b"".join)
+ASKED = ("status", "code", "reason", "version", "chunked", "chunk_left", "will_close", "length")
+
+
+@given(st.lists(fields, max_size=6))
+@example([b"A: b\r\n", b" c\r\n"])
+@example([b"A: b\x0bC: d\r\n"])
+def test_fields_are_those_that_the_parser_of_mail_finds(lines):
+    lines = [*b"".join(lines).splitlines(keepends=True), b"\r\n"]
+
+    theirs = email.parser.Parser(_class=HTTPMessage).parsestr(b"".join(lines).decode("latin-1"))
+
+    assert read_fields(lines).items() == theirs.items()
+
+
+@given(st.lists(st.tuples(starts, st.lists(fields, max_size=4)), min_size=1, max_size=3))
+@example([(b"HTTP/1.1 200 OK", [b"X: " + b"x" * 65_536 + b"\r\n"])])
+@example([(b"HTTP/1.1 200 OK", [b"X: x\r\n"] * 101)])
+def test_an_answer_begins_as_in_the_standard_library(heads):
+    sent = b"".join(start + b"\r\n" + b"".join(lines) + b"\r\n" for start, lines in heads)
+
+    assert begun(Answer, sent) == begun(HTTPResponse, sent)
+
+
+def begun(kind, sent):
+    """What an answer of this kind knows of itself, or what it raises."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 18)
+        theirs.sendall(sent)
+        theirs.shutdown(socket.SHUT_WR)
+        answer = kind(ours, method="GET")
+        try:
+            answer.begin()
+        except (HTTPException, OSError) as error:
+            return type(error)
+        finally:
+            answer.close()
+        return answer.headers.items(), [getattr(answer, name) for name in ASKED]

@@ -11,7 +11,7 @@ from crawling.models import ExtractedRow
 
 def as_text(value: str) -> str:
     """What servers send as PostgreSQL can keep it: without NUL, and without halves of characters."""
-    return value.replace("\0", "").encode(errors="replace").decode()
+    return value if value.isascii() and "\0" not in value else value.replace("\0", "").encode(errors="replace").decode()
 
 
 def keep_extracted(run_id: int, outcomes: Sequence[Outcome]) -> None:

@@ -1,0 +1,37 @@
+"""How lists go to PostgreSQL: psycopg looks at each element by itself, which was an eighth of all that a shift's own thread did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg.abc import Buffer
+from psycopg.types.array import ListDumper
+
+NUMBERS = ({int}, {int, type(None)})
+#: what an element may hold only if something is written before it, or not at all
+SPECIAL = re.compile(r'["\\\0]')
+
+
+class QuickListDumper(ListDumper):
+    """Writes lists of whole numbers and of plain texts in one go, and leaves all others to psycopg."""
+
+    def dump(self, obj: list[Any]) -> Buffer | None:
+        return literal(obj) or super().dump(obj)
+
+
+def literal(values: Sequence[Any]) -> bytes:
+    """The array as PostgreSQL reads it; b"" for one that takes more care."""
+    kinds = set(map(type, values))
+    if kinds in NUMBERS:
+        return f"{{{','.join(map(str, values))}}}".replace("None", "NULL").encode()
+    if kinds == {str} and not SPECIAL.search("".join(values)):
+        return ('{"' + '","'.join(values) + '"}').encode()
+    return b""
+
+
+def send_lists_quickly() -> None:
+    """For all connections that are made from now on."""
+    psycopg.adapters.register_dumper(list, QuickListDumper)

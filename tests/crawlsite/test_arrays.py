@@ -1,0 +1,40 @@
+"""Lists reach PostgreSQL as they are."""
+
+import pytest
+from django.db import DataError, connection
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.django_db
+
+
+def back(values, kind):
+    """What the server makes of a list."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT %s::{kind}[]", [values])
+        return cursor.fetchone()[0]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])) | st.none(), max_size=6))
+@example([])
+@example(["NULL", "null", "", " a ", "{b}", "c,d", 'e"f', "g\\h", "i'j", "%s"])
+@example(["plain", "ü{},"])
+def test_texts(values):
+    assert back(values, "text") == values
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.none(), max_size=6))
+@example([None])
+def test_numbers(values):
+    assert back(values, "bigint") == values
+
+
+def test_what_is_no_list_of_one_kind_is_left_to_psycopg():
+    assert back([1.5, float("inf")], "float8") == [1.5, float("inf")]
+    assert back([True, False], "bool") == [True, False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_nul_is_refused_before_it_is_sent():
+    with pytest.raises((DataError, ValueError), match="NUL"):
+        back(["a", "b\0"], "text")

@@ -50,12 +50,12 @@ def read(source: Source) -> Document:
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     has_scripts = _has_scripts(document)
     document.remove(UNSEEN)
-    text = document.text.replace("\0", "")
+    text = document.text[:MOST_TEXT].replace("\0", "")
     return Document(
         title=one_line(title.text) if title else "",
         charset=charset.lower(),
         links=links.found,
-        text=text[:MOST_TEXT],
+        text=text,
         author=one_line(told.get("author"), 200),
         description=one_line(told.get("description") or told.get("og:description")),
         language=one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",

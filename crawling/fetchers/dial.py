@@ -9,9 +9,9 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 import certifi
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager, Timeout
@@ -20,8 +20,8 @@ from urllib3.exceptions import LocationParseError, ProtocolError
 from crawling.fetchers.egress import Way, authorization
 from crawling.fetchers.sockets import Sockets
 from crawling.fetchers.wire import PinnedPool, PinnedTlsPool
+from crawling.rules.addresses import WEB, Address, canonical_address
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
 #: connections kept open, one site each; the least recently used is closed
 MOST_SITES = 256
 #: idle connections kept for one site; politeness asks for one request at a time
@@ -31,6 +31,12 @@ MAX_ANSWER_SECONDS = 60.0
 READ_SECONDS = 5.0
 #: nor one that sends without end what never becomes a body: answers of status 100, trailers, empty blocks of gzip
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+
+@cache
+def trusting(authorities: str) -> ssl.SSLContext:
+    """What checks certificates by a file of authorities. Reading one takes 20 ms, in which other threads stand still."""
+    return ssl.create_default_context(cafile=authorities)
 
 
 class PinnedSession:
@@ -52,7 +58,7 @@ class PinnedSession:
         self._sockets = Sockets()
         self._shared: dict[str, Any] = {
             "maxsize": IDLE_PER_SITE,
-            "ssl_context": ssl.create_default_context(cafile=authorities or certifi.where()),
+            "ssl_context": trusting(authorities or certifi.where()),
             "answer_seconds": answer_seconds,
             "answer_bytes": answer_bytes,
             "read_seconds": read_seconds,
@@ -95,12 +101,14 @@ class PinnedSession:
         no header.
         """
         ip_address(address)
-        parts = urlsplit(url)
-        pool = self._pool(parts, url, address, way)
-        target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        if url.partition("://")[0] not in WEB:
+            raise LocationParseError(f"{url!r} is no http or https URL")
+        site = canonical_address(url)
+        pool = self._pool(site, address, way)
+        target = site.target
         sent = dict(headers)
-        if way is not None and way.proxy.is_trusted and parts.scheme == "http":
-            target = f"http://{parts.netloc.rpartition('@')[2]}{target}"
+        if way is not None and way.proxy.is_trusted and site.scheme == "http":
+            target = site.origin + target
             if secret := authorization(way.proxy):
                 sent["Proxy-Authorization"] = secret
         if self._sockets.are_cut:
@@ -124,11 +132,9 @@ class PinnedSession:
                 response.close()
             response.release_conn()
 
-    def _pool(self, parts: SplitResult, url: str, address: str, way: Way | None) -> HTTPConnectionPool:
-        if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
-            raise LocationParseError(f"{url!r} is no http or https URL")
-        port = parts.port or DEFAULT_PORTS[parts.scheme]
-        key: Any = (parts.scheme, parts.hostname, port, address, way)
-        own = {"scheme": parts.scheme, "host": parts.hostname, "port": port, "pinned_address": address, "way": way}
+    def _pool(self, site: Address, address: str, way: Way | None) -> HTTPConnectionPool:
+        host = site.hostname.strip("[]")
+        key: Any = (site.scheme, host, site.port, address, way)
+        own = {"scheme": site.scheme, "host": host, "port": site.port, "pinned_address": address, "way": way}
         pool: HTTPConnectionPool = self._pools.connection_from_pool_key(key, self._shared | own)
         return pool

@@ -17,7 +17,7 @@ from crawling.processors.revalidate import fetch_anew, must_answer
 from crawling.processors.robots import learn_robots
 from crawling.processors.turns import has_turn
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import WEB, Address, read_address
+from crawling.rules.addresses import WEB, Address, canonical_address
 from crawling.rules.robots import Robots
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
@@ -43,7 +43,7 @@ def step(visit: Visit, kit: Kit) -> Catch | Outcome | None:
     """
     assert visit.resolution is not None
     claimed = visit.urls[0]
-    address = read_address(claimed.url)
+    address = canonical_address(claimed.url)
     if unwanted := refusal_by_rules(claimed, address, kit):
         visit.urls.popleft()
         return conclude(claimed, address, "", unwanted, kit)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from crawling.rules.addresses import Address
 
 
@@ -16,5 +14,5 @@ def directories_above(address: Address) -> list[Address]:
     if path != target:
         path += "?"  # a directory asked with a query lies in itself
     while path := path[: path.rfind("/", 0, -1) + 1]:
-        above.append(replace(address, url=origin + path))
+        above.append(address._replace(url=origin + path))
     return above

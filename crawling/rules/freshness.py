@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 MAX_AGE = re.compile(r"(?:^|[,\s])max-age\s*=\s*\"?([0-9]{1,10})", re.IGNORECASE)
 #: nothing is promised for longer (RFC 9111, section 1.2.2, allows as much)
 LONGEST_SECONDS = 366 * 24 * 3600
 
 
+@lru_cache(maxsize=1024)  # a site's pages were often changed together
 def read_date(text: str) -> datetime | None:
     """An HTTP date; None for what is none."""
     if not text or len(text) > 60:

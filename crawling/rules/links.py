@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from urllib.parse import quote
 
-from crawling.rules.addresses import MAX_URL_LENGTH, WEB, Address, BadUrl, read_address
+from crawling.rules.addresses import MAX_URL_LENGTH, WEB, Address, BadUrl, canonical_address, read_address
 
 #: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to it
 BLANKS = "".join(map(chr, range(33)))
@@ -21,7 +20,8 @@ MOST_LINKS = 50_000
 class Links:
     """The addresses that a document leads to, in its order, each once and without its own.
 
-    base: what relative links start from, if the document states it; charset: the document's, which queries are written in.
+    url: the document's, canonical. base: what relative links start from, if the document states it; charset: the document's, which
+    queries are written in.
     """
 
     def __init__(self, url: str, *, charset: str = "", base: str = "") -> None:
@@ -29,6 +29,7 @@ class Links:
         self._charset = charset
         self._base = _joined(base, url) if base else url
         self._start = _start(self._base)
+        self._origin = self._start.origin if self._start else ""
         # Each distinct text is joined once: joining is what costs here.
         self._done = {""} if self._base == url else set()
         self._urls = {url}
@@ -52,7 +53,7 @@ class Links:
         if self._start is None or len(text) > LONGEST_PLAIN or not PLAIN.fullmatch(text):
             return None
         start = self._start
-        return Address((start.origin if text[0] == "/" else start.url) + text, start.scheme, start.hostname, start.port)
+        return Address((self._origin if text[0] == "/" else start.url) + text, start.scheme, start.hostname, start.port)
 
     def join(self, text: str) -> str:
         """The address of one link by itself; "" if it is none."""
@@ -64,13 +65,10 @@ class Links:
 
 def _start(base: str) -> Address | None:
     """The directory that a base is in; None where joining is not writing one behind the other."""
-    try:
-        address = read_address(base)
-    except BadUrl:
-        return None
+    address = canonical_address(base)
     if address.scheme not in WEB or len(address.url) > MAX_URL_LENGTH - LONGEST_PLAIN:
         return None
-    return replace(address, url=address.url.partition("?")[0].rpartition("/")[0] + "/")
+    return address._replace(url=address.url.partition("?")[0].rpartition("/")[0] + "/")
 
 
 def _joined(base: str, url: str) -> str:

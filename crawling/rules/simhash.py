@@ -15,7 +15,9 @@ LEAST_BYTES = 48
 FOLDED = bytes.maketrans(b"123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"000000000abcdefghijklmnopqrstuvwxyz")
 BLANKS = b" \t\n\r\f\v"
 #: so few features are all taken
-SAMPLED_FROM = 2048
+SAMPLED_FROM = 4096
+#: of more, those whose hash is below this: a sixteenth
+SAMPLED_BELOW = np.uint64(1 << 60)
 #: odd constants that spread the bits of a number (splitmix64)
 SPREAD = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 #: where each of eight bytes is counted, and which bits each value of a byte has: counting bytes is faster than counting bits
@@ -27,14 +29,14 @@ def simhash(text: str) -> int | None:
     """Return the 64 bits of a text, signed; None if there is too little of it. Blanks do not count, and numbers count as alike:
     dates and counters change.
 
-    Features are eight bytes in a row; of a longer text a quarter of them, chosen by their hash.
+    Features are eight bytes in a row; of a longer text a sixteenth of them, chosen by their hash.
     """
     body = text.encode(errors="replace").translate(FOLDED, BLANKS)
     if len(body) < LEAST_BYTES:
         return None
     features: np.ndarray = np.ndarray((len(body) - 7,), np.uint64, body, strides=(1,)) * SPREAD[0]
     if len(features) > SAMPLED_FROM:
-        features = features[features < np.uint64(1 << 62)]
+        features = features[features < SAMPLED_BELOW]
     features = (features ^ (features >> np.uint64(29))) * SPREAD[1]
     features ^= features >> np.uint64(32)
     places = features.view(np.uint8).reshape(-1, 8) + LANES

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from dnscache.addresses import AddressClass, classify, dialled
@@ -39,12 +40,16 @@ class Vetted:
 
 
 def vet(addresses: Sequence[str], port: int, *, allowed: Iterable[Allowed], forbidden: frozenset[tuple[str, int]]) -> Vetted:
-    """Return those of the addresses that may be connected to on this port.
+    """Return those of the addresses that may be connected to on this port. What was asked a moment ago is not worked out anew.
 
     `forbidden` are our own services as they listen, (address, port); one on 0.0.0.0 or :: closes its port on every address
     that is not public.
     """
-    permissions = list(allowed)
+    return _vet(tuple(addresses), port, tuple(allowed), forbidden)
+
+
+@lru_cache(maxsize=4096)
+def _vet(addresses: tuple[str, ...], port: int, permissions: tuple[Allowed, ...], forbidden: frozenset[tuple[str, int]]) -> Vetted:
     permitted: list[str] = []
     refusals: list[str] = []
     for address in dict.fromkeys(dialled(raw) for raw in addresses):
@@ -58,7 +63,7 @@ def vet(addresses: Sequence[str], port: int, *, allowed: Iterable[Allowed], forb
     return Vetted((), "; ".join(refusals) if refusals else "the name has no address")
 
 
-def _refusal(address: str, port: int, allowed: list[Allowed], forbidden: frozenset[tuple[str, int]]) -> str:
+def _refusal(address: str, port: int, allowed: tuple[Allowed, ...], forbidden: frozenset[tuple[str, int]]) -> str:
     """Say why not, or nothing."""
     kind = classify(address)
     if (address, port) in forbidden:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawling.rules.addresses import MAX_NAME_LENGTH, MAX_URL_LENGTH, BadUrl, fingerprint, read_address
+from crawling.rules.addresses import MAX_NAME_LENGTH, MAX_URL_LENGTH, BadUrl, canonical_address, fingerprint, read_address
 
 #: any text at all, lone surrogates included, and text that is nearly a URL
 texts = st.text(st.characters(exclude_categories=())) | st.builds(
@@ -119,6 +119,16 @@ def test_the_canonical_form_of_a_canonical_url_is_itself(text, base):
     if address:
         assert read_address(address.url) == address
         assert address.origin + address.target == address.url
+
+
+@given(texts, st.none() | texts)
+@example("http://[2001:db8::1]:8080/a", None)
+@example("http://a.test/b:80", None)
+@example("file:///etc/papers", None)
+def test_a_canonical_url_is_read_quickly_and_just_the_same(text, base):
+    address = read(text, base)
+    if address:
+        assert canonical_address(address.url) == address
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ def joined(text, base):
             "https://a.test:8443/",
             "http://[::1]/x/y?z/w",
             "http://a.test./d/",
-            "http://a.test/%2e%2e/e",
+            "http://a.test/a%2eb/e",
             "file:///a/b",
             "ftp://a.test/b",
         ]

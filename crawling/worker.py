@@ -18,6 +18,7 @@ from rq.job import Job
 from rq.worker_registration import register
 
 import crawling.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
+from crawling.forking import prepare_to_fork
 from crawling.services.losses import lost_a_server, shift_was_lost
 
 PR_SET_PDEATHSIG = 1
@@ -34,6 +35,7 @@ class ShiftWorker(Worker):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        prepare_to_fork()
         self.job_monitoring_interval = SIGN_SECONDS
 
     @property

@@ -22,6 +22,15 @@ def set_up() -> None:
     django.setup()
 
 
+def set_up_worker() -> None:
+    """As a worker is when it forks a shift."""
+    set_up()
+    from benchmarks.crawling import spending  # noqa: F401
+    from crawling.forking import prepare_to_fork
+
+    prepare_to_fork()
+
+
 def main() -> None:
     from benchmarks.crawling.working import make_ready
     from tests.synthetic_web import SyntheticWeb, serve_web
@@ -52,7 +61,7 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
         create_crawl({"name": free_name("speed"), "seeds": seeds, "delay_seconds": 0, "processes": workers, "max_pages": max_pages})
     )
     total, began, server = Spending(), time.monotonic(), server_seconds()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=set_up) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=set_up_worker) as pool:
         shifts: set[Future[Spending]] = set()
         while run.state not in ENDED_STATES:
             shifts |= {pool.submit(shift_spending, *shift) for shift in granted_shifts()}

@@ -81,6 +81,10 @@ class HostTurns:
         for visit in self._visits.values():
             visit.configured_delay, visit.politeness = delay_seconds, politeness
 
+    def urls_in_hand(self) -> int:
+        """How many are claimed and not yet begun."""
+        return sum(len(visit.urls) for visit in self._visits.values())
+
     def names_waiting(self) -> int:
         """How many hosts wait for their names here."""
         return self._names.waiting
@@ -88,6 +92,11 @@ class HostTurns:
     def tell(self) -> None:
         """Write down how names were come by."""
         self._tally.tell()
+
+    @property
+    def wants_refill(self) -> bool:
+        """Whether a host has been noticed to have no URLs left."""
+        return bool(self._drained)
 
     def notice_drained(self) -> None:
         """Take drained visits off the workbench. Asked before outcomes are collected, so that none of theirs is missed."""

@@ -46,8 +46,10 @@ from dnscache.resolution import Resolution, unanswered
 from dnscache.resolver import resolve
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
-WRITE_AT = 100
+WRITE_AT = 150
 WRITE_AFTER_SECONDS = 0.25
+#: and when there are fewer URLs in hand: the frontier may have no more before it knows of what these led to
+DRY_BELOW = 50
 WAIT_SECONDS = 0.02
 #: how often the slower questions are asked
 LOOK_SECONDS = 1.0
@@ -114,6 +116,7 @@ class ShiftWork:
         """Fetch until there is a reason to end, and return it. All is written and let go then, but for the bank's units."""
         self._fit_toes(self._shift.process.run)
         try:
+            self._hosts.lease_more(self._buyer.held["fetch_slots"])
             while not self._ending:
                 self._hosts.notice_drained()
                 self._collect()
@@ -129,7 +132,7 @@ class ShiftWork:
 
     def _collect(self) -> None:
         """Wait a little, or until the toes have nothing to do, and take the outcomes that are there."""
-        self._bench.await_idleness(WAIT_SECONDS, is_enough=lambda: not self._toes.outcomes.empty())
+        self._bench.await_idleness(WAIT_SECONDS, is_enough=lambda: self._hosts.wants_refill or not self._toes.outcomes.empty())
         while not self._toes.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
@@ -140,10 +143,13 @@ class ShiftWork:
         if not self._archive.is_ready():
             time.sleep(WAIT_SECONDS)  # toes and the lease go on meanwhile; only this thread waits for the archive
             return False
-        waited = time.monotonic() - self._oldest
-        if len(self._outcomes) >= WRITE_AT or waited > WRITE_AFTER_SECONDS or self._bench.is_idle():
+        if self._is_due() or self._bench.is_idle():
             self._write()
         return not self._outcomes
+
+    def _is_due(self) -> bool:
+        count, waited = len(self._outcomes), time.monotonic() - self._oldest
+        return count >= WRITE_AT or waited > WRITE_AFTER_SECONDS or (count > 0 and self._hosts.urls_in_hand() < DRY_BELOW)
 
     def _write(self, *, is_ending: bool = False) -> None:
         outcomes, self._outcomes = self._outcomes, []

@@ -32,7 +32,7 @@ def set_up_worker() -> None:
 
 
 def main() -> None:
-    from benchmarks.crawling.working import make_ready
+    from benchmarks.crawling.working import make_ready, nothing_is_held
     from tests.synthetic_web import SyntheticWeb, serve_web
 
     reader = argparse.ArgumentParser(description=__doc__)
@@ -42,6 +42,10 @@ def main() -> None:
     reader.add_argument("--width", type=int, default=300, help="of the synthetic web: pages a level and host")
     asked = reader.parse_args()
     make_ready()
+    if not nothing_is_held():
+        raise SystemExit(
+            "A crawl that was cut off holds units here, and this one would go without them: begin with an empty state directory."
+        )
     if asked.seeds:
         measure(asked.seeds, asked.workers, asked.max_pages)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allocation.models import OutboxKind, Pool
+from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import create_pool, mark_sent, unsent_outbox
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
@@ -19,6 +19,11 @@ def make_ready() -> None:
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     if not Pool.objects.exists():
         create_pool(name="default", classes=default_classes(2))
+
+
+def nothing_is_held() -> bool:
+    """Whether no process holds or waits for anything: a benchmark that was killed leaves its own, and the next has fewer workers."""
+    return not Process.objects.exclude(state=ProcessState.FINISHED).exists()
 
 
 def granted_shifts() -> list[tuple[int, int]]:

@@ -19,6 +19,9 @@ from crawling.fetchers.progress import say
 from crawling.fetchers.sockets import Sockets
 from crawling.rules.steps import Step
 
+#: as much of an answer is taken at a time: most pages come whole with their head
+READ_BYTES = 32 * 1024
+
 
 class _Incoming(io.RawIOBase):
     """What a server sends, as long as it is no more than `most` bytes and waiting for it takes no more than `seconds` in all.
@@ -58,7 +61,7 @@ class _Reader(io.BufferedReader):
     """Keeps the lines of an answer's head as they came, until `take_head`; of several heads (status 100 before 200) the last."""
 
     def __init__(self, source: io.RawIOBase) -> None:
-        super().__init__(source)
+        super().__init__(source, READ_BYTES)
         self._head: list[bytes] | None = []
 
     def readline(self, size: int | None = -1, /) -> bytes:

@@ -61,7 +61,9 @@ class BlackList:
         self._domains: dict[str, Black] = {}
         self._prefixes: dict[str, list[Black]] = {}
         self._expressions: list[Black] = []
+        self._has_entries = False
         for entry in entries:
+            self._has_entries = True
             if entry.kind is BlackKind.HOST:
                 self._hosts.setdefault(entry.text, entry)
             elif entry.kind is BlackKind.DOMAIN:
@@ -73,7 +75,7 @@ class BlackList:
 
     def find(self, address: Address) -> Black | None:
         """The first entry that covers an address: by host, domain, prefix, then expression."""
-        return next(self._all(address), None)
+        return next(self._all(address), None) if self._has_entries else None
 
     def _all(self, address: Address) -> Iterator[Black]:
         if entry := self._hosts.get(address.host_key):

@@ -58,6 +58,16 @@ def pages_of(run: Run) -> dict[str, tuple[object, ...]]:
     return {page.url.url: tuple(getattr(page, fact) for fact in facts) for page in run.pages.select_related("url")}
 
 
+@pytest.mark.parametrize("who", ["first", "second"])
+def test_a_crawl_that_shows_who_it_is_takes_none_and_gives_none(make_site, crawl_to_the_end, who):
+    site = make_site({"/": "for members"})
+    shown = {"headers": {"X-Member": "7"}}
+    crawl_to_the_end(f"{site.url}/", name="first", **(shown if who == "first" else {}))
+    crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=60, **(shown if who == "second" else {}))
+
+    assert site.paths == ["/", "/"]
+
+
 @pytest.mark.parametrize("why", ["too old", "not wanted", "spoilt"])
 def test_every_page_is_asked_for_when_there_is_no_fresh_copy(make_site, crawl_to_the_end, why):
     site = make_site({"/": links("/a"), "/a": "a"})

@@ -25,17 +25,16 @@ class Cookies:
         for parts in dumped:
             self._jar.set_cookie(_cookie(parts))
         self._kept = self.dump()
-        self._is_empty, self._may_have_changed = not self._kept, False
+        self._is_empty, self._has_been_told = not self._kept, False
 
     @property
     def has_changed(self) -> bool:
-        return self._may_have_changed and self.dump() != self._kept
+        return self._has_been_told and self.dump() != self._kept
 
     def header(self, url: str) -> str:
         """What to send back to a URL; empty: nothing."""
         if self._is_empty:  # as with most hosts: to ask the jar costs more than to parse a small page
             return ""
-        self._may_have_changed = True  # what has expired is let go
         return get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
 
     def take(self, url: str, response: BaseHTTPResponse) -> None:
@@ -47,7 +46,7 @@ class Cookies:
         self._jar.clear()
         for cookie in short[:MOST_COOKIES]:
             self._jar.set_cookie(cookie)
-        self._is_empty, self._may_have_changed = not short, True
+        self._is_empty, self._has_been_told = not short, True
 
     def dump(self) -> list[dict[str, Any]]:
         """The cookies as JSON can hold them."""
@@ -55,7 +54,7 @@ class Cookies:
 
     def taken(self) -> list[dict[str, Any]]:
         """The dump; since now nothing has changed."""
-        self._kept, self._may_have_changed = self.dump(), False
+        self._kept, self._has_been_told = self.dump(), False
         return self._kept
 
 

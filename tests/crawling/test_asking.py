@@ -72,6 +72,18 @@ def test_headers_credentials_and_cookies_go_where_they_belong_and_are_kept_nowhe
     assert SECRET not in json.dumps(order_of(run.crawl))
 
 
+def test_a_host_that_only_a_link_names_is_shown_no_secret(make_site, crawl_to_the_end):
+    elsewhere = make_site({"/": "x"}, address="127.0.0.2")
+    site = make_site({"/": links(f"{elsewhere.url}/")})
+
+    crawl_to_the_end(f"{site.url}/", off_site_hops=1, headers={"X-Key": SECRET, "Accept-Language": "de"})
+
+    assert {(request.path, request.headers.get("X-Key"), request.headers.get("Accept-Language")) for request in elsewhere.log} == {
+        ("/robots.txt", None, "de"),
+        ("/", None, "de"),
+    }
+
+
 def test_cookies_outlive_a_shift_and_stay_with_their_run(make_site, crawl_to_the_end, work_off, settings):
     settings.CRAWL_SLICE_SECONDS = 0.0  # each shift ends at its first look
     site = make_site({"/": (200, {**HTML, "Set-Cookie": "seen=1"}, links("/a", "/b")), "/a": "a", "/b": "b"})

@@ -165,7 +165,7 @@ def test_at_a_soft_limit_no_new_url_is_let_in_and_what_is_known_is_finished(make
 def test_a_host_gets_no_more_than_its_limit_and_the_run_ends_with_its_sentence(make_site, crawl_to_the_end):
     site = make_site({"/": links(*(f"/{n}" for n in range(9))), **{f"/{n}": "x" for n in range(9)}})
 
-    run = crawl_to_the_end(f"{site.url}/", host_max_pages=4, batch_size=3)
+    run = crawl_to_the_end(f"{site.url}/", host_max_pages=4, batch_size=3, delay_seconds=0.1)
 
     assert len(site.paths) == 4
     assert sorted(status for _, status in fate(run).values()) == [FetchStatus.HOST_BUDGET] * 6 + [200] * 4

@@ -97,7 +97,7 @@ class PinnedSession:
 
         `timeout` is for connecting and for the answer to begin. `way`: through a proxy, at an address that is vetted, too. The
         headers are sent as given, Host apart. A response that is read to its end leaves its connection for the next request.
-        Raises urllib3's HTTPError when the fetch fails, and ValueError if `address` is no address, the URL's port no port, or a header
+        Raises urllib3's HTTPError when the fetch fails, and ValueError if `address` is no address, the URL has no path, or a header is
         no header.
         """
         ip_address(address)

@@ -40,7 +40,7 @@ class Answer(HTTPResponse):
         while status == HTTPStatus.CONTINUE:
             self._read_lines()
             version, status, reason = self._read_status()  # type: ignore[attr-defined]
-        if not version.startswith(("HTTP/1.", "HTTP/0.9")):
+        if version != "HTTP/0.9" and not version.startswith("HTTP/1."):
             raise UnknownProtocol(version)
         self.code = self.status = status
         self.reason = reason.strip()

@@ -11,7 +11,7 @@ from crawling.fetchers.heads import Answer, read_fields
 
 NAMES = [b"Content-Length", b"Transfer-Encoding", b"Connection", b"Keep-Alive", b"X", b"", b" folded", b"From a", b"\xe9"]
 VALUES = [b"3", b"-3", b"+3", b"x", b"close", b"keep-alive, x", b"chunked", b"CHUNKED", b"gzip, chunked", b""]
-STARTS = [b"1.1 200 OK", b"1.0 200", b"0.9 204 x", b"1.1 304 ", b"2 200 OK", b"1.1 100 Continue", b""]
+STARTS = [b"1.1 200 OK", b"1.0 200", b"0.9 204 x", b"0.95 200 OK", b"1.1 304 ", b"2 200 OK", b"1.1 100 Continue", b""]
 starts = st.sampled_from([b"HTTP/" + start for start in STARTS])
 fields = st.tuples(
     st.sampled_from(NAMES),
@@ -35,6 +35,7 @@ def test_fields_are_those_that_the_parser_of_mail_finds(lines):
 
 @given(st.lists(st.tuples(starts, st.lists(fields, max_size=4)), min_size=1, max_size=3))
 @example([(b"HTTP/1.1 200 OK", [b"X: " + b"x" * 65_536 + b"\r\n"])])
+@example([(b"HTTP/0.95 200 OK", [])])
 @example([(b"HTTP/1.1 200 OK", [b"X: x\r\n"] * 101)])
 def test_an_answer_begins_as_in_the_standard_library(heads):
     sent = b"".join(start + b"\r\n" + b"".join(lines) + b"\r\n" for start, lines in heads)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
 
 import django
 from django.conf import settings
 
 import crawlsite.settings
+
+#: how often shifts are looked for while one of them is wanted, and afterwards: a keeper looks as seldom, and each look costs the crawl
+#: some of the processor
+START_SECONDS, KEEPER_SECONDS = 0.02, 0.5
 
 
 def set_up() -> None:
@@ -73,7 +77,10 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
             shifts -= ended
             for shift in ended:
                 total.add(shift.result())
-            time.sleep(0.02)  # granted shifts are looked for; sooner would cost the crawl some of the processor
+            if len(shifts) == workers:
+                wait(shifts, KEEPER_SECONDS, FIRST_COMPLETED)
+            else:
+                time.sleep(START_SECONDS)
             run.refresh_from_db()
         for shift in shifts:
             total.add(shift.result())

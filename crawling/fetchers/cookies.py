@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from http.cookiejar import Cookie, CookieJar
 from typing import Any
 
-from requests.cookies import extract_cookies_to_jar, get_cookie_header
+from requests.cookies import MockRequest, MockResponse, get_cookie_header
 from requests.models import PreparedRequest
 from requests.structures import CaseInsensitiveDict
-from urllib3 import BaseHTTPResponse
+from urllib3 import HTTPHeaderDict
 
 #: a host that asks for more means no good
 MOST_COOKIES = 100
@@ -37,11 +37,11 @@ class Cookies:
             return ""
         return get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
 
-    def take(self, url: str, response: BaseHTTPResponse) -> None:
+    def take(self, url: str, headers: HTTPHeaderDict) -> None:
         """Keep what the answer asks to be sent back, and forget what it asks to be forgotten."""
-        if "Set-Cookie" not in response.headers:
+        if "Set-Cookie" not in headers:
             return
-        extract_cookies_to_jar(self._jar, _request(url), response)  # type: ignore[no-untyped-call]
+        self._jar.extract_cookies(MockResponse(headers), MockRequest(_request(url)))  # type: ignore[arg-type]
         short = [cookie for cookie in self._jar if len(cookie.name) + len(cookie.value or "") <= LONGEST]
         self._jar.clear()
         for cookie in short[:MOST_COOKIES]:

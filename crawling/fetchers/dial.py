@@ -6,26 +6,24 @@ later (rebinding) changes nothing. Redirects are not followed: whoever calls vet
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from ipaddress import ip_address
-from typing import Any
 
 import certifi
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager, Timeout
 from urllib3.exceptions import LocationParseError, ProtocolError
 
 from crawling.fetchers.egress import Way, authorization
+from crawling.fetchers.idle import Idle
 from crawling.fetchers.sockets import Sockets
-from crawling.fetchers.wire import PinnedPool, PinnedTlsPool
+from crawling.fetchers.wire import Connection, Incoming, Limits
 from crawling.rules.addresses import WEB, Address, canonical_address
 
-#: connections kept open, one site each; the least recently used is closed
-MOST_SITES = 256
-#: idle connections kept for one site; politeness asks for one request at a time
-IDLE_PER_SITE = 2
+#: a name, and a value that ends no line (RFC 9110, section 5)
+HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\r\n\0]*")
 #: a server that sends a little every few seconds, be it headers or body, must not hold a thread for ever
 MAX_ANSWER_SECONDS = 60.0
 READ_SECONDS = 5.0
@@ -55,17 +53,9 @@ class PinnedSession:
         answer_bytes: int = MAX_ANSWER_BYTES,
         read_seconds: float = READ_SECONDS,
     ) -> None:
-        self._sockets = Sockets()
-        self._shared: dict[str, Any] = {
-            "maxsize": IDLE_PER_SITE,
-            "ssl_context": trusting(authorities or certifi.where()),
-            "answer_seconds": answer_seconds,
-            "answer_bytes": answer_bytes,
-            "read_seconds": read_seconds,
-            "sockets": self._sockets,
-        }
-        self._pools = PoolManager(num_pools=MOST_SITES)
-        self._pools.pool_classes_by_scheme = {"http": PinnedPool, "https": PinnedTlsPool}
+        self._sockets, self._idle = Sockets(), Idle()
+        self._limits = Limits(answer_seconds, answer_bytes, read_seconds)
+        self._trust = trusting(authorities or certifi.where())
 
     def __enter__(self) -> PinnedSession:
         return self
@@ -75,7 +65,7 @@ class PinnedSession:
 
     def close(self) -> None:
         """Let every connection go."""
-        self._pools.clear()
+        self._idle.clear()
 
     def cut_off(self) -> None:
         """End every fetch under way, but for those that are still connecting, and begin none any more."""
@@ -92,11 +82,11 @@ class PinnedSession:
         method: str = "GET",
         body: bytes | None = None,
         way: Way | None = None,
-    ) -> Iterator[BaseHTTPResponse]:
+    ) -> Iterator[Incoming]:
         """Fetch a canonical http or https URL from `address`, which must be vetted; the body is left to be streamed.
 
         `timeout` is for connecting and for the answer to begin. `way`: through a proxy, at an address that is vetted, too. The
-        headers are sent as given, Host apart. A response that is read to its end leaves its connection for the next request.
+        headers are sent as given, Host apart. An answer that is read to its end leaves its connection for the next request.
         Raises urllib3's HTTPError when the fetch fails, and ValueError if `address` is no address, the URL has no path, or a header is
         no header.
         """
@@ -104,37 +94,36 @@ class PinnedSession:
         if url.partition("://")[0] not in WEB:
             raise LocationParseError(f"{url!r} is no http or https URL")
         site = canonical_address(url)
-        pool = self._pool(site, address, way)
-        target = site.target
-        sent = dict(headers)
-        if way is not None and way.proxy.is_trusted and site.scheme == "http":
-            target = site.origin + target
-            if secret := authorization(way.proxy):
-                sent["Proxy-Authorization"] = secret
+        request = _request(method, site, headers, body, way)
+        key = (site.origin, address, way)
+        connection = self._idle.take(key) or Connection(site, address, way, self._limits, self._trust, self._sockets)
         if self._sockets.are_cut:
+            connection.close()
             raise ProtocolError("cut off")
         connecting, answering = timeout
-        response = pool.urlopen(
-            method,
-            target,
-            body=body,
-            headers=sent,
-            retries=False,
-            redirect=False,
-            assert_same_host=False,
-            timeout=Timeout(connect=connecting, read=answering),
-            preload_content=False,
-        )
+        answer = connection.ask(request, connecting=connecting, answering=answering)
         try:
-            yield response
+            yield answer
         finally:
-            if not response.closed:
-                response.close()
-            response.release_conn()
+            answer.close()
+            if answer.leaves_connection:
+                self._idle.keep(key, connection)
+            else:
+                connection.close()
 
-    def _pool(self, site: Address, address: str, way: Way | None) -> HTTPConnectionPool:
-        host = site.hostname.strip("[]")
-        key: Any = (site.scheme, host, site.port, address, way)
-        own = {"scheme": site.scheme, "host": host, "port": site.port, "pinned_address": address, "way": way}
-        pool: HTTPConnectionPool = self._pools.connection_from_pool_key(key, self._shared | own)
-        return pool
+
+def _request(method: str, site: Address, headers: Mapping[str, str], body: bytes | None, way: Way | None) -> bytes:
+    target, own = site.target, {}
+    if way is not None and way.proxy.is_trusted and site.scheme == "http":
+        target = site.origin + target
+        if secret := authorization(way.proxy):
+            own["Proxy-Authorization"] = secret
+    if body is not None:
+        own["Content-Length"] = str(len(body))
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {site.origin.partition('://')[2]}"]
+    for name, value in (*headers.items(), *own.items()):
+        line = f"{name}: {value}"
+        if not HEADER.fullmatch(line):
+            raise ValueError(f"{line!r} is no header")
+        lines.append(line)
+    return "\r\n".join((*lines, "", "")).encode("latin-1") + (body or b"")

@@ -6,15 +6,16 @@ import socket
 from base64 import b64encode
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
-from typing import Any
 
 import socks
-from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util.connection import create_connection
 
+from crawling.rules.addresses import Address
 from crawling.rules.proxies import Proxy
 
+#: a request goes out in one piece, and waits for no other
+AT_ONCE: list[tuple[int, int, int | bytes]] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 #: what a proxy says of the server behind it, not of itself: SOCKS5 (RFC 1928, section 6), and HTTP
 OF_THE_SERVER = ("0x03", "0x04", "0x05", "0x06", "502", "503", "504")
 
@@ -40,23 +41,23 @@ def authorization(proxy: Proxy) -> str:
     return f"Basic {b64encode(f'{proxy.user}:{proxy.password}'.encode()).decode()}" if proxy.user else ""
 
 
-def connect(connection: Any, target: tuple[str, int], way: Way | None, timeout: float, options: Any) -> socket.socket:
-    """Open a socket to the target; urllib3's `connection` is what the exceptions are about. Raises urllib3's exceptions."""
+def connect(site: Address, address: str, way: Way | None, timeout: float) -> socket.socket:
+    """Open a socket to the site at its address. Raises urllib3's exceptions."""
     if way is None:
         try:
-            return create_connection(target, timeout, socket_options=options)
+            return create_connection((address, site.port), timeout, socket_options=AT_ONCE)
         except TimeoutError as error:
-            raise ConnectTimeoutError(connection, f"{target[0]} did not answer within {timeout:g} s") from error
+            raise ConnectTimeoutError(f"{address} did not answer within {timeout:g} s") from error
         except OSError as error:
-            raise NewConnectionError(connection, f"{target[0]}: {error}") from error
+            raise NewConnectionError(site.origin, f"{address}: {error}") from error  # type: ignore[arg-type]
     try:
-        return _through(connection, way, target, timeout, options)
+        return _through(way, (address, site.port), timeout, is_tunnel=site.scheme == "https")
     except (OSError, HTTPException) as error:  # those of PySocks, too
         kind = NewConnectionError if str(error).startswith(OF_THE_SERVER) else ProxyFailed
-        raise kind(connection, f"the proxy {way.proxy.host}:{way.proxy.port} says: {error}") from error
+        raise kind(site.origin, f"the proxy {way.proxy.host}:{way.proxy.port} says: {error}") from error  # type: ignore[arg-type]
 
 
-def _through(connection: Any, way: Way, target: tuple[str, int], timeout: float, options: Any) -> socket.socket:
+def _through(way: Way, target: tuple[str, int], timeout: float, *, is_tunnel: bool) -> socket.socket:
     """The proxy is told the address, never the name: what is vetted here can't be looked up there again."""
     proxy = way.proxy
     if proxy.scheme == "socks5":
@@ -68,11 +69,11 @@ def _through(connection: Any, way: Way, target: tuple[str, int], timeout: float,
             proxy_port=proxy.port,
             proxy_username=proxy.user or None,
             proxy_password=proxy.password or None,
-            socket_options=options,
+            socket_options=AT_ONCE,
         )
         return through
-    plain = create_connection((way.address, proxy.port), timeout, socket_options=options)
-    if proxy.is_trusted and not isinstance(connection, HTTPSConnection):
+    plain = create_connection((way.address, proxy.port), timeout, socket_options=AT_ONCE)
+    if proxy.is_trusted and not is_tunnel:
         return plain
     try:
         _ask_for_tunnel(plain, target, proxy)

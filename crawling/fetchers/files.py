@@ -10,9 +10,10 @@ from email.utils import formatdate
 from mimetypes import guess_type
 from urllib.parse import unquote_to_bytes
 
-from crawling.fetchers.http import CHUNK_BYTES, Fetched
+from crawling.fetchers.http import Fetched
 from crawling.fetchers.listing import HEADERS, MOST_ENTRIES, as_page
 from crawling.fetchers.task import Task
+from crawling.fetchers.wire import PIECE_BYTES
 from crawling.rules.statuses import FetchStatus
 
 #: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait
@@ -89,7 +90,7 @@ def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
 def _read(task: Task, descriptor: int, headers: dict[str, str]) -> Fetched:
     pieces: list[bytes] = []
     total = 0
-    while piece := os.read(descriptor, CHUNK_BYTES):
+    while piece := os.read(descriptor, PIECE_BYTES):
         pieces.append(piece)
         total += len(piece)
         task.received(len(piece))

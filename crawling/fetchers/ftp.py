@@ -12,9 +12,10 @@ from mimetypes import guess_type
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from crawling.fetchers.http import CHUNK_BYTES, Fetched
+from crawling.fetchers.http import Fetched
 from crawling.fetchers.listing import HEADERS, as_page
 from crawling.fetchers.task import Task
+from crawling.fetchers.wire import PIECE_BYTES
 from crawling.rules.statuses import FetchStatus
 
 #: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
@@ -48,7 +49,7 @@ class _Connection(FTP):
         total = 0
         with closing(self.transfercmd(command)) as data:
             data.settimeout(self._task.read_seconds)
-            while piece := data.recv(CHUNK_BYTES):
+            while piece := data.recv(PIECE_BYTES):
                 pieces.append(piece)
                 total += len(piece)
                 self._task.received(len(piece))

@@ -6,10 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import IO
 
-from requests.structures import CaseInsensitiveDict
-from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError, NewConnectionError, SSLError, TimeoutError
 
 from crawling.fetchers.cookies import Cookies
@@ -17,14 +15,13 @@ from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.egress import ProxyFailed, Way
 from crawling.fetchers.progress import say
 from crawling.fetchers.room import Room
-from crawling.fetchers.tee import tee_encoded
+from crawling.fetchers.wire import PIECE_BYTES, Incoming
 from crawling.models import Page
 from crawling.rules.exchanges import Exchange
 from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
 
-CHUNK_BYTES = 64 * 1024
 #: a payload for the archive is kept in memory up to this size, and on disk beyond it (SEEDS W7)
 SPOOL_BYTES = 128 * 1024
 
@@ -157,8 +154,8 @@ def _fetch(
             url, address=address, headers=headers, timeout=how.timeouts, method=how.method, body=how.body, way=how.way
         ) as response:
             if how.cookies:
-                how.cookies.take(url, response)
-            answered = CaseInsensitiveDict(response.headers)
+                how.cookies.take(url, response.headers)
+            answered = response.headers
             if judge and (unwanted := _unwanted(response.status, answered, judge)):
                 return Fetched(unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], response.status)
             say(Step.READING)
@@ -167,8 +164,7 @@ def _fetch(
             if body is None or len(body) > reader.most:
                 status = FetchStatus.MEMORY_BUSY if body is None else FetchStatus.TOO_BIG
                 return Fetched(status, answered, body or b"", seconds, status.sentence, response.status)
-            raw: Any = response
-            exchange = None if payload is None else Exchange(masked_request(raw.sent_bytes, how.hidden), raw.head_bytes, payload)
+            exchange = None if payload is None else Exchange(masked_request(response.sent_bytes, how.hidden), response.head_bytes, payload)
             return Fetched(response.status, answered, body, seconds, "", response.status, exchange=exchange)
     except HTTPError as trouble:
         status, error = why_not(trouble), str(trouble)
@@ -195,30 +191,26 @@ class _Reader:
     received: Callable[[int], None]
     room: Room
 
-    def read(self, response: BaseHTTPResponse, payload: IO[bytes] | None) -> bytes | None:
+    def read(self, response: Incoming, payload: IO[bytes] | None) -> bytes | None:
         """The body, or as much of it as shows that it is too big; None: there was no room for it. The payload gets it as it came."""
         pieces: list[bytes] = []
         total = counted = 0
-        raw: Any = response
-        is_encoded = payload is not None and tee_encoded(raw, payload)
         expected = self._expected(response.headers)
-        for piece in response.stream(CHUNK_BYTES, decode_content=True):
+        for piece in response.stream(payload):
             total += len(piece)
-            counted = self._count(raw.incoming.count, counted)
+            counted = self._count(response.count, counted)
             if not self.room.admits(total, expected):
                 return None
             pieces.append(piece)
-            if payload is not None and not is_encoded:
-                payload.write(piece)
             if total > self.most:
                 break
-        self._count(raw.incoming.count, counted)
+        self._count(response.count, counted)
         return b"".join(pieces)
 
     def _expected(self, headers: Mapping[str, str]) -> int:
         """How large the body will be, as far as one can know."""
         length = None if "Content-Encoding" in headers else _stated_length(headers)
-        return min(self.most if length is None else length, self.most + CHUNK_BYTES)
+        return min(self.most if length is None else length, self.most + PIECE_BYTES)
 
     def _count(self, come: int, counted: int) -> int:
         if come > counted:

@@ -1,168 +1,221 @@
-"""Connections to exactly the address that was vetted, which keep the bytes of each exchange as they went over the wire."""
+"""A connection to exactly the address that was vetted, and the answers that come over it, byte by byte."""
 
 from __future__ import annotations
 
 import io
 import socket
+import ssl
 import time
-from collections.abc import Callable
-from functools import partial
-from http.client import HTTPResponse, IncompleteRead, RemoteDisconnected
-from typing import Any
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPException, IncompleteRead, RemoteDisconnected
+from typing import IO, Any
 
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3 import HTTPResponse
+from urllib3.exceptions import HTTPError, ProtocolError, SSLError
+from urllib3.exceptions import TimeoutError as SilentServer
+from urllib3.util import wait_for_read
 
 from crawling.fetchers.egress import Way, connect
 from crawling.fetchers.heads import Answer
 from crawling.fetchers.progress import say
 from crawling.fetchers.sockets import Sockets
+from crawling.rules.addresses import Address
 from crawling.rules.steps import Step
 
 #: as much of an answer is taken at a time: most pages come whole with their head
 READ_BYTES = 32 * 1024
+PIECE_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """answer_seconds: the longest to wait for one whole answer; answer_bytes: the most to read of it, headers and compression included;
+    read_seconds: the longest between two pieces."""
+
+    answer_seconds: float
+    answer_bytes: int
+    read_seconds: float
 
 
 class _Incoming(io.RawIOBase):
-    """What a server sends, as long as it is no more than `most` bytes and waiting for it takes no more than `seconds` in all.
+    """What a server sends in answer to one request, within the limits. What we do between two pieces is not the server's fault.
 
-    What we do in between is not the server's fault. `count` is what has come so far, as it came; `begun` is called once the
-    first of it has.
+    `count` is what has come so far, as it came.
     """
 
-    def __init__(self, source: io.RawIOBase, seconds: float, most: int, *, begun: Callable[[], None]) -> None:
-        self._source, self._seconds, self._waited, self._most, self.count = source, seconds, 0.0, most, 0
-        self._begun = begun
-        self.has_begun = self.has_ended = False
+    def __init__(self, sock: socket.socket, limits: Limits) -> None:
+        self._sock, self._limits, self._waited, self.count = sock, limits, 0.0, 0
+        self.has_ended = False
+
+    def makefile(self, mode: str) -> IO[bytes]:
+        """What http.client asks a socket for."""
+        return io.BufferedReader(self, READ_BYTES)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int | None:
-        if self._waited > self._seconds:
-            raise TimeoutError(f"the whole answer took longer than {self._seconds:g} s")
-        if self.count > self._most:
+    def readinto(self, buffer: Any) -> int:
+        limits = self._limits
+        if self._waited > limits.answer_seconds:
+            raise TimeoutError(f"the whole answer took longer than {limits.answer_seconds:g} s")
+        if self.count > limits.answer_bytes:
             raise OSError("the answer goes on without end")
         asked_at = time.monotonic()
-        count = self._source.readinto(buffer)
+        try:
+            count = self._sock.recv_into(buffer)
+        except TimeoutError as error:
+            raise TimeoutError(f"the server sent nothing for {self._sock.gettimeout():g} s") from error
         self._waited += time.monotonic() - asked_at
-        self.count += count or 0
-        if count and not self.has_begun:
-            self._begun()
-        self.has_begun, self.has_ended = self.has_begun or bool(count), not count
+        if count and not self.count:
+            self._sock.settimeout(limits.read_seconds)
+        self.count += count
+        self.has_ended = not count
         return count
 
+
+class Incoming(Answer):
+    """The answer to one request; `sent_bytes` is the request. Whoever has it last closes it.
+
+    Everything that goes wrong in the middle of it is one of urllib3's HTTPErrors.
+    """
+
+    def __init__(self, source: _Incoming, sent_bytes: bytes) -> None:
+        super().__init__(source)  # type: ignore[arg-type]
+        self._source, self.sent_bytes = source, sent_bytes
+
+    def begin(self) -> None:
+        super().begin()
+        if self._source.has_ended and not self.head_bytes.endswith((b"\r\n\r\n", b"\n\n")):
+            raise IncompleteRead(b"")  # http.client takes headers that break off for whole ones
+
+    @property
+    def count(self) -> int:
+        """Bytes that have come, head and encoding included."""
+        return self._source.count
+
+    @property
+    def leaves_connection(self) -> bool:
+        """Whether it was read to its end and the server lets the connection be used again."""
+        return not self.will_close and (self.fp is None or (self.length == 0 and not self.chunked))
+
+    @property
+    def data(self) -> bytes:
+        """The rest of the body, decoded."""
+        return b"".join(self.stream())
+
+    def stream(self, payload: IO[bytes] | None = None) -> Iterator[bytes]:
+        """The body, decoded; `payload` gets it as it came, but for the transfer coding."""
+        if "Content-Encoding" not in self.headers:
+            while piece := self.take(PIECE_BYTES):
+                if payload is not None:
+                    payload.write(piece)
+                yield piece
+            return
+        encoded: Any = _Encoded(self, payload)
+        encoding = {"Content-Encoding": self.headers["Content-Encoding"]}
+        yield from HTTPResponse(encoded, encoding, preload_content=False).stream(PIECE_BYTES, decode_content=True)
+
+    def take(self, most: int) -> bytes:
+        """The next piece of the body as it is encoded; b"" at its end."""
+        with_what_is_left = self.length
+        try:
+            piece = self.read1(most) if with_what_is_left != 0 else b""
+        except (HTTPException, OSError) as error:
+            raise told(error) from error
+        if not piece and with_what_is_left:
+            raise ProtocolError(f"the answer broke off {with_what_is_left:,} bytes before its end")
+        return piece
+
+
+class _Encoded:
+    """What urllib3 decodes, copied on its way: it knows how servers get gzip and deflate wrong, and how to stop a bomb."""
+
+    closed = False
+
+    def __init__(self, answer: Incoming, payload: IO[bytes] | None) -> None:
+        self._answer, self._payload = answer, payload
+
+    def read(self, most: int) -> bytes:
+        piece = self._answer.take(most)
+        if self._payload is not None:
+            self._payload.write(piece)
+        return piece
+
     def close(self) -> None:
-        self._source.close()
-        super().close()
+        self.closed = True
 
 
-class _Reader(io.BufferedReader):
-    """Keeps the lines of an answer's head as they came, until `take_head`; of several heads (status 100 before 200) the last."""
+class Connection:
+    """To a site at an address, by a way. For one request at a time."""
 
-    def __init__(self, source: io.RawIOBase) -> None:
-        super().__init__(source, READ_BYTES)
-        self._head: list[bytes] | None = []
+    def __init__(self, site: Address, address: str, way: Way | None, limits: Limits, trust: ssl.SSLContext, sockets: Sockets) -> None:
+        self._site, self._address, self._way, self._limits = site, address, way, limits
+        self._trust, self._sockets = trust, sockets
+        self._sock: socket.socket | None = None
 
-    def readline(self, size: int | None = -1, /) -> bytes:
-        line = super().readline(-1 if size is None else size)
-        if self._head is not None:
-            if self._head and self._head[-1] in (b"\r\n", b"\n"):
-                self._head.clear()
-            self._head.append(line)
-        return line
+    def ask(self, request: bytes, *, connecting: float, answering: float) -> Incoming:
+        """Send a request and read the head of its answer. Raises urllib3's HTTPError.
 
-    def take_head(self) -> bytes:
-        head, self._head = b"".join(self._head or ()), None
-        return head
-
-
-class PinnedConnection(HTTPConnection):
-    """`host` is the name; the socket goes to `pinned_address`. Responses carry the exchange's bytes, `sent_bytes` and `head_bytes`,
-    and what counts all that has come, `incoming`."""
-
-    def __init__(
-        self,
-        *args: Any,
-        pinned_address: str,
-        way: Way | None,
-        answer_seconds: float,
-        answer_bytes: int,
-        read_seconds: float,
-        sockets: Sockets,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self._sockets = sockets
-        self._pinned_address, self._way, self._limits = pinned_address, way, (answer_seconds, answer_bytes)
-        self._read_seconds = read_seconds
-        self._repeat: Callable[[], None] | None = None
-        self._sent: list[bytes] = []
-
-    def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
-        self._sockets.add(sock)
-        response = Answer(sock, *args, **kwargs)
-        self._incoming = _Incoming(response.fp.detach(), *self._limits, begun=partial(sock.settimeout, self._read_seconds))
-        response.fp = self._reader = _Reader(self._incoming)
-        return response
-
-    def putrequest(self, *args: Any, **kwargs: Any) -> None:
-        self._sent = []
-        super().putrequest(*args, **kwargs)
-
-    def send(self, data: Any) -> None:
-        self._sent.append(data)
-        super().send(data)
-
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        self._repeat = None if self.is_closed else partial(super().request, *args, **kwargs)
-        super().request(*args, **kwargs)
-
-    def getresponse(self) -> Any:
+        A request is repeated once if the server closed a kept connection in the moment in which we used it (RFC 9112, section 9.3.1).
+        """
+        is_kept = self._sock is not None
         try:
-            response = self._response()
-            if self._incoming.has_ended:  # http.client takes headers that break off for whole ones
-                raise IncompleteRead(b"")
-        except BaseException:
-            self._end_incoming()
+            if is_kept:
+                try:
+                    return self._ask(request, answering)
+                except (RemoteDisconnected, ConnectionResetError):
+                    if self._source.count or self._sockets.are_cut:
+                        raise
+                    self.close()
+            self._open(connecting)
+            return self._ask(request, answering)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, (HTTPException, OSError)):
+                raise told(error) from error
             raise
-        response.sent_bytes, response.head_bytes = b"".join(self._sent), self._reader.take_head()
-        response.incoming = self._incoming
-        return response
 
-    def _end_incoming(self) -> None:
-        """An answer that never began is closed by nobody else, and its socket would stay open until it is collected."""
-        if incoming := getattr(self, "_incoming", None):
-            incoming.close()
-
-    def _response(self) -> Any:
-        """Repeat a request once if the server closed a kept connection in the moment in which we used it (RFC 9112, section 9.3.1)."""
+    def _ask(self, request: bytes, answering: float) -> Incoming:
+        assert self._sock is not None
+        self._sock.settimeout(answering)
+        source = self._source = _Incoming(self._sock, self._limits)
+        with suppress(BrokenPipeError):  # it may have answered before it hung up
+            self._sock.sendall(request)
+        answer = Incoming(source, request)
         try:
-            return super().getresponse()
-        except (RemoteDisconnected, ConnectionResetError):
-            if self._repeat is None or self._incoming.has_begun or self._sockets.are_cut:
-                raise
-        self.close()
-        self._repeat()
-        return super().getresponse()
+            answer.begin()
+        except BaseException:
+            answer.close()
+            raise
+        return answer
 
-    def _new_conn(self) -> socket.socket:
+    def _open(self, seconds: float) -> None:
         say(Step.CONNECTING)
         try:
-            return connect(
-                self, (self._pinned_address, self.port or self.default_port), self._way, float(self.timeout or 0), self.socket_options
-            )
+            self._sock = connect(self._site, self._address, self._way, seconds)
+            if self._site.scheme == "https":
+                self._sock = self._trust.wrap_socket(self._sock, server_hostname=self._site.hostname.strip("[]").rstrip("."))
         finally:
             say(Step.FETCHING)
+        self._sockets.add(self._sock)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it is open, and nothing has come that nobody asked for, nor the end."""
+        return self._sock is not None and not wait_for_read(self._sock, timeout=0.0)
+
+    def close(self) -> None:
+        if self._sock:
+            self._sock.close()
+        self._sock = None
 
 
-class PinnedTlsConnection(PinnedConnection, HTTPSConnection):
-    """The same below TLS, which goes by the name."""
-
-
-class PinnedPool(HTTPConnectionPool):
-    ConnectionCls = PinnedConnection
-
-
-class PinnedTlsPool(HTTPSConnectionPool):
-    ConnectionCls = PinnedTlsConnection
+def told(error: HTTPException | OSError) -> HTTPError:
+    """What went wrong with an exchange, as one of urllib3's errors."""
+    if isinstance(error, TimeoutError):
+        return SilentServer(f"{error}")
+    if isinstance(error, ssl.SSLError):
+        return SSLError(error)
+    return ProtocolError(f"the connection broke: {error!r}")

@@ -34,7 +34,7 @@ def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, k
 def _carried_over(fetched: Fetched, stored: Stored) -> Fetched:
     return replace(
         fetched,
-        headers=CaseInsensitiveDict(renewed(stored.headers, fetched.headers.items())),
+        headers=CaseInsensitiveDict(renewed(stored.headers, CaseInsensitiveDict(fetched.headers).items())),
         body=stored.body,
         unchanged_since=stored.page,
     )

@@ -5,12 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from http.client import HTTPMessage
-from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
 from requests.utils import parse_dict_header
+from urllib3 import HTTPHeaderDict
 
 from crawling.fetchers.cookies import LONGEST, MOST_COOKIES, Cookies
 from crawling.fetchers.hosts import HostSession
@@ -303,11 +302,8 @@ def test_headers_that_may_be_secrets_stay_with_the_seeds():
 
 
 def asking_for(*cookies):
-    """An answer that does, as far as `Cookies.take` looks at it."""
-    head = HTTPMessage()
-    for cookie in cookies:
-        head["Set-Cookie"] = cookie
-    return SimpleNamespace(headers=head, _original_response=SimpleNamespace(msg=head))
+    """The head of an answer that does."""
+    return HTTPHeaderDict([("Set-Cookie", cookie) for cookie in cookies])
 
 
 def test_a_host_gets_back_its_own_cookies_where_it_wants_them():

@@ -7,7 +7,8 @@ import zlib
 import pytest
 
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.http import CHUNK_BYTES, Fetched
+from crawling.fetchers.http import Fetched
+from crawling.fetchers.wire import PIECE_BYTES
 from crawling.rules.statuses import FetchStatus
 from tests.crawling.raw import OK, get, say, say_all, serve_raw
 
@@ -69,7 +70,7 @@ def test_where_a_redirect_leads_may_be_written_in_utf_8():
 
 
 def test_the_time_we_hold_back_for_bandwidth_is_not_the_servers():
-    body = b"x" * 10 * CHUNK_BYTES  # ten waits of 0.05 s are ours, and longer than the server may take
+    body = b"x" * 10 * PIECE_BYTES  # ten waits of 0.05 s are ours, and longer than the server may take
 
     with serve_raw(say(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)) as (url, _), PinnedSession(answer_seconds=0.2) as session:
         fetched = get(url, session=session, received=lambda count: time.sleep(0.05))
@@ -80,13 +81,13 @@ def test_the_time_we_hold_back_for_bandwidth_is_not_the_servers():
 @pytest.mark.parametrize("head", [b"Content-Length: 99999999\r\n\r\n", b"\r\n", b"Transfer-Encoding: chunked\r\n\r\n5F5E0FF\r\n"])
 def test_what_is_too_big_is_not_read_to_its_end(head):
     sent = []
-    pieces = (sent.append(1) or b"x" * CHUNK_BYTES for _ in range(1000))
+    pieces = (sent.append(1) or b"x" * PIECE_BYTES for _ in range(1000))
 
     with serve_raw(say(OK + head, then=lambda connection: say_all(connection, pieces))) as (url, _):
         fetched = get(url, max_bytes=100_000)
 
     assert (fetched.status, fetched.http_status) == (FetchStatus.TOO_BIG, 200)
-    assert 100_000 < len(fetched.body) <= 100_000 + CHUNK_BYTES
+    assert 100_000 < len(fetched.body) <= 100_000 + PIECE_BYTES
     assert len(sent) < 500
 
 
@@ -103,4 +104,4 @@ def test_a_compressed_body_counts_as_big_as_it_unfolds(make_site):
     fetched = get(f"{site.url}/", max_bytes=100_000)
 
     assert fetched.status == FetchStatus.TOO_BIG
-    assert len(fetched.body) <= 100_000 + CHUNK_BYTES
+    assert len(fetched.body) <= 100_000 + PIECE_BYTES

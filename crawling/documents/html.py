@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import turbohtml
 
 from crawling.documents.base import MOST_TEXT, Document, Source, one_line
@@ -43,10 +41,7 @@ def read(source: Source) -> Document:
     charset = document.encoding or ""
     told = _told(document)
     links = Links(source.url, charset=charset, base=document.base_url() or "")
-    has_link = False
-    for text, is_page in _written(document, source, told.get("robots", "")):
-        links.add(text)
-        has_link = has_link or is_page
+    has_link = _take_links(document, source, told.get("robots", ""), links)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
     has_scripts = _has_scripts(document)
     document.remove(UNSEEN)
@@ -72,11 +67,16 @@ def _parse(body: bytes, charset: str | None) -> turbohtml.Document:
         return turbohtml.parse(body, positions=False, detect_encoding=True)
 
 
-def _written(document: turbohtml.Document, source: Source, robots: str) -> Iterator[tuple[str, bool]]:
-    """The links to be followed as they are written, and whether each leads to a page."""
-    reading = source.reading
+def _take_links(document: turbohtml.Document, source: Source, robots: str, links: Links) -> bool:
+    """Take up the links to be followed, and say whether any leads to a page by itself.
+
+    Most links of most pages are to places in pages that were linked before: what `links` knows needs no second look.
+    """
+    reading, has_link = source.reading, False
     silent = reading.obey_nofollow and bool({"nofollow", "none"} & set(robots.lower().replace(",", " ").split()))
     for link in document.links():
+        if has_link and links.knows(link.url):
+            continue
         element, attribute = link.element, link.attribute
         tag = element.tag
         if tag == "link":
@@ -85,9 +85,11 @@ def _written(document: turbohtml.Document, source: Source, robots: str) -> Itera
         else:
             is_page, is_shown = (tag, attribute) in LEADING, (tag, attribute) in SHOWN or attribute == "style"
         if is_page and not silent and not (reading.obey_nofollow and tag in ("a", "area") and "nofollow" in _relations(element)):
-            yield link.url, tag != "link"
+            links.add(link.url)
+            has_link = has_link or tag != "link"
         elif is_shown and reading.requisites:
-            yield link.url, False
+            links.add(link.url)
+    return has_link
 
 
 def _told(document: turbohtml.Document) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import quote
 
 from crawling.rules.addresses import MAX_URL_LENGTH, WEB, Address, BadUrl, canonical_address, read_address
@@ -13,6 +14,8 @@ LONGEST_PLAIN = 1000
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 #: most links: names of which nothing has to be changed when they are joined to a base; none is a dot
 PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
+#: links of all pages whose addresses are remembered; a thousand characters each at the most
+MOST_SHARED = 8192
 #: a document with more is a trap or a dump; what is behind them is left out
 MOST_LINKS = 50_000
 
@@ -34,17 +37,18 @@ class Links:
         self._done = {""} if self._base == url else set()
         self._urls = {url}
 
+    def knows(self, text: str) -> bool:
+        """Whether it is certain that to add the link would change nothing."""
+        return text.partition("#")[0] in self._done
+
     def add(self, text: str) -> None:
         """Take up a link as it is written; what is no URL that can be crawled is passed over."""
         text = text.partition("#")[0].strip(BLANKS)
         if text in self._done or len(self.found) >= MOST_LINKS:
             return
         self._done.add(text)
-        try:
-            address = self._plain(text) or read_address(_encode_query(text, self._charset), self._base)
-        except BadUrl:
-            return
-        if address.url not in self._urls:
+        address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
+        if address and address.url not in self._urls:
             self._urls.add(address.url)
             self.found.append(address)
 
@@ -55,12 +59,36 @@ class Links:
         start = self._start
         return Address((self._origin if text[0] == "/" else start.url) + text, start.scheme, start.hostname, start.port)
 
+    def _joined_before(self, text: str) -> Address | None:
+        """The address of any link; None for what is none.
+
+        Pages of one directory have links in common, to their site and to others. What depends on no more than the directory is not
+        parsed for each page again.
+        """
+        if len(text) > LONGEST_PLAIN:
+            return _address_of(text, self._base)
+        if "://" in text[:8]:
+            return _shared(text, None)
+        if self._start is None or not text or ":" in text or text[0] == "?":
+            return _address_of(text, self._base)
+        return _shared(text, self._start.url)
+
     def join(self, text: str) -> str:
         """The address of one link by itself; "" if it is none."""
         try:
             return read_address(_encode_query(text.strip(BLANKS), self._charset), self._base).url
         except BadUrl:
             return ""
+
+
+def _address_of(text: str, base: str | None) -> Address | None:
+    try:
+        return read_address(text, base)
+    except BadUrl:
+        return None
+
+
+_shared = lru_cache(MOST_SHARED)(_address_of)
 
 
 def _start(base: str) -> Address | None:

@@ -37,12 +37,14 @@ class MemoryStage:
         return max(0, self._buyer.held["memory"] - self.units_for(toes)) * MIB
 
     def tend(self) -> None:
-        """Ask for what the document whose turn it is lacks; look after what was asked for; give back what is idle."""
-        now = time.monotonic()
-        if now - self._looked_at < LOOK_SECONDS:
+        """Ask for what the document whose turn it is lacks; look after what was asked for; give back what is idle.
+
+        A document that lacks something keeps its host meanwhile, so that is asked for at once.
+        """
+        now, shortage = time.monotonic(), self.room.shortage()
+        if now - self._looked_at < LOOK_SECONDS and (self._is_asked or not shortage):
             return
         self._looked_at = now
-        shortage = self.room.shortage()
         if self._is_asked:
             self._is_asked = not self._buyer.stage_is_over(give_up=not shortage)
         elif shortage:

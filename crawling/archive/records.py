@@ -68,15 +68,16 @@ class Record:
     tail: IO[bytes] | None = None
 
 
-def measure(head: bytes, content: IO[bytes]) -> Payload:
-    """Read a payload once for all its digests."""
+def measure(head: bytes, content: IO[bytes], known_sha256: bytes = b"") -> Payload:
+    """Read a payload once for all its digests, or for those that are not known: each takes as long as to read it."""
     block, payload, sha256, size = hashlib.sha1(head, usedforsecurity=False), hashlib.sha1(usedforsecurity=False), hashlib.sha256(), 0
+    wanted = (block, payload) if known_sha256 else (block, payload, sha256)
     content.seek(0)
     while piece := content.read(PIECE_BYTES):
         size += len(piece)
-        for digest in (block, payload, sha256):
+        for digest in wanted:
             digest.update(piece)
-    return Payload(content, size, _labelled(payload.digest()), _labelled(block.digest()), sha256.digest())
+    return Payload(content, size, _labelled(payload.digest()), _labelled(block.digest()), known_sha256 or sha256.digest())
 
 
 def record_id(file: UUID, offset: int) -> str:

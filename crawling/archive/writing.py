@@ -36,7 +36,9 @@ class Volume:
 
     def keep(self, parcels: Sequence[tuple[Parcel, Answer]]) -> None:
         """Append records for each, and note its place. They are safe only after `sync`."""
-        measured = [(parcel, answer, records.measure(parcel.exchange.head, parcel.exchange.payload)) for parcel, answer in parcels]
+        measured = [
+            (parcel, answer, records.measure(parcel.exchange.head, parcel.exchange.payload, parcel.sha256)) for parcel, answer in parcels
+        ]
         unknown = [
             answer.fingerprint
             for parcel, answer, payload in measured

@@ -164,11 +164,16 @@ def _fetch(
             if body is None or len(body) > reader.most:
                 status = FetchStatus.MEMORY_BUSY if body is None else FetchStatus.TOO_BIG
                 return Fetched(status, answered, body or b"", seconds, status.sentence, response.status)
-            exchange = None if payload is None else Exchange(masked_request(response.sent_bytes, how.hidden), response.head_bytes, payload)
+            exchange = None if payload is None else _exchange(response, payload, how)
             return Fetched(response.status, answered, body, seconds, "", response.status, exchange=exchange)
     except HTTPError as trouble:
         status, error = why_not(trouble), str(trouble)
     return Fetched(status, seconds=time.monotonic() - started, error=error[:500].replace("\0", ""))
+
+
+def _exchange(answer: Incoming, payload: IO[bytes], how: How) -> Exchange:
+    request = masked_request(answer.sent_bytes, how.hidden)
+    return Exchange(request, answer.head_bytes, payload, is_plain="Content-Encoding" not in answer.headers)
 
 
 def _unwanted(status: int, headers: Mapping[str, str], judge: Judge) -> tuple[FetchStatus, str] | None:

@@ -25,7 +25,7 @@ class Parcel:
 
     unchanged_since: id of the earlier page whose document the server says is still right.
     has_page: whether a page's row will point at it; at a robots.txt none does. depth: None where it is no link's end.
-    outlinks: all that the document leads to, followed or not.
+    outlinks: all that the document leads to, followed or not. sha256: the payload's, where it is known already.
     """
 
     url: str
@@ -35,4 +35,5 @@ class Parcel:
     unchanged_since: int | None = None
     has_page: bool = True
     outlinks: Sequence[str] = ()
+    sha256: bytes = b""
     place: Place | None = None

@@ -50,7 +50,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, kit)
     answer = _answer(address, dialled, fetched, document, target)
-    parcel = _parcel(claimed, fetched, [*document.links, *([target] if target else [])])
+    parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
     if target and claimed.redirects >= MOST_REDIRECTS:
         too_many = FetchStatus.TOO_MANY_REDIRECTS
         return Outcome(claimed.id, UrlState.FAILED, too_many, too_many.sentence, answer=answer, parcel=parcel)
@@ -68,11 +68,12 @@ def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
     return maps.found
 
 
-def _parcel(claimed: ClaimedUrl, fetched: Fetched, links: Iterable[Address]) -> Parcel | None:
+def _parcel(claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]) -> Parcel | None:
     if not fetched.exchange:
         return None
     outlinks = [link.url for link in links]
-    return Parcel(claimed.url, claimed.depth, claimed.attempts, fetched.exchange, fetched.unchanged_since, outlinks=outlinks)
+    sha256 = digest if fetched.exchange.is_plain and fetched.unchanged_since is None else b""
+    return Parcel(claimed.url, claimed.depth, claimed.attempts, fetched.exchange, fetched.unchanged_since, outlinks=outlinks, sha256=sha256)
 
 
 def _redirect_target(address: Address, fetched: Fetched) -> Address | None:

@@ -13,12 +13,13 @@ class Exchange:
 
     Only the transfer coding (chunked) is taken off the payload, as readers of WARC expect; its header line stays. Of a document
     that came by another protocol, request and head are empty.
-    Whoever has the exchange last closes it.
+    is_plain: the payload is the document, with no encoding to be taken off. Whoever has the exchange last closes it.
     """
 
     request: bytes
     head: bytes
     payload: IO[bytes]
+    is_plain: bool = False
 
     def close(self) -> None:
         self.payload.close()
@@ -26,4 +27,4 @@ class Exchange:
 
 def exchange_of(document: bytes) -> Exchange:
     """Of a document that came without HTTP."""
-    return Exchange(b"", b"", BytesIO(document))
+    return Exchange(b"", b"", BytesIO(document), is_plain=True)

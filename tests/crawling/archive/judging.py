@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
@@ -35,6 +36,8 @@ def judge(run: Run, *, is_tidy: bool = True) -> list[Page]:
         assert page.archive_file, page
         assert (page.archive_file.name, str(page.archive_offset)) in indexed
         assert fingerprint_in_archive(page) == page.fingerprint, page.url.url
+        if not page.is_revisit:
+            assert sha256(record_of(page).payload).digest() == bytes(page.payload_sha256), page.url.url
     return pages
 
 

@@ -47,7 +47,7 @@ from dnscache.resolver import resolve
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
 WRITE_AT = 150
-WRITE_AFTER_SECONDS = 0.25
+WRITE_AFTER_SECONDS = 0.5
 #: and when there are fewer URLs in hand: the frontier may have no more before it knows of what these led to
 DRY_BELOW = 50
 WAIT_SECONDS = 0.02

@@ -105,8 +105,9 @@ class PinnedSession:
         try:
             yield answer
         finally:
+            is_free = answer.is_over
             answer.close()
-            if answer.leaves_connection:
+            if is_free:
                 self._idle.keep(key, connection)
             else:
                 connection.close()

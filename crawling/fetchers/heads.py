@@ -37,9 +37,13 @@ def read_fields(lines: Sequence[bytes]) -> HTTPHeaderDict:
 
 
 class Answer(HTTPResponse):
-    """http.client's for GET and POST, but for `begin`, which keeps the head as it came, and looks past every interim answer."""
+    """http.client's for GET and POST, but for `begin`, which keeps the head as it came, and looks past every interim answer.
+
+    stated_bytes: what it will have taken at its end, with all heads, if it states a length.
+    """
 
     head_bytes = b""
+    stated_bytes = 0
     headers: HTTPHeaderDict  # type: ignore[assignment]
 
     def begin(self) -> None:
@@ -55,6 +59,7 @@ class Answer(HTTPResponse):
             self.chunk_left = None
         self.will_close = self._check_close() or self.status == HTTPStatus.SWITCHING_PROTOCOLS  # type: ignore[attr-defined]
         self.length = 0 if self.status in BODILESS or self.status < 200 else self._stated_length()
+        self.stated_bytes += self.length or 0
         if self.length is None and not self.chunked:
             self.will_close = True
 
@@ -70,6 +75,7 @@ class Answer(HTTPResponse):
             if len(lines) > MOST_LINES:
                 raise HTTPException(f"got more than {MOST_LINES} headers")
         self.head_bytes, self.headers = b"".join((first, *lines)), read_fields(lines)
+        self.stated_bytes += len(self.head_bytes)
         return version, status, reason
 
     def _read_line(self) -> bytes:

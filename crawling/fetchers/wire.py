@@ -96,9 +96,16 @@ class Incoming(Answer):
         return self._source.count
 
     @property
-    def leaves_connection(self) -> bool:
-        """Whether it was read to its end and the server lets the connection be used again."""
-        return not self.will_close and (self.fp is None or (self.length == 0 and not self.chunked))
+    def is_over(self) -> bool:
+        """Whether it was read to its end, the connection may be used again, and nothing has come that would be taken for the next answer.
+
+        To be asked before it is closed.
+        """
+        if self.will_close or self.closed:
+            return False
+        if self.chunked:
+            return self.fp is None  # http.client lets go of it behind the last chunk
+        return self.length == 0 and self._source.count == self.stated_bytes
 
     @property
     def data(self) -> bytes:

@@ -61,7 +61,7 @@ def test_abort_cuts_off_what_is_being_fetched_and_leaves_nothing_behind(order, w
             if path == b"/robots.txt":
                 connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             elif path == b"/":
-                connection.sendall(OK + b"Content-Type: text/html\r\nContent-Length: 19\r\n\r\n<a href='/big'>x</a>")
+                connection.sendall(OK + b"Content-Type: text/html\r\nContent-Length: 20\r\n\r\n<a href='/big'>x</a>")
             else:
                 connection.sendall(OK + b"Content-Type: text/html\r\n\r\n<a href='/more'>half of it")
                 acting(abort_it)(None)

@@ -88,3 +88,11 @@ def test_an_answer_that_is_too_big_has_no_exchange():
         fetched = get(url, keep=True, max_bytes=100)
 
     assert (fetched.status, fetched.exchange) == (FetchStatus.TOO_BIG, None)
+
+
+@pytest.mark.parametrize("interim", [b"100 Continue", b"102 Processing", b"103 Early Hints\r\nLink: </s.css>; rel=preload"])
+def test_interim_answers_are_not_the_answer(interim):
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+
+    with serve_raw(say(b"HTTP/1.1 " + interim + b"\r\n\r\n", head + b"hello")) as (url, _):
+        assert exchange_of(url)[1:] == (head, b"hello")

@@ -1,10 +1,12 @@
 """Connections are kept for the next request, and one that breaks under it costs no page."""
 
+import threading
+
 import pytest
 
 from crawling.fetchers.dial import PinnedSession
 from crawling.rules.statuses import FetchStatus
-from tests.crawling.raw import OK, get, reset, say, serve_raw
+from tests.crawling.raw import AGENT, OK, get, reset, say, serve_raw
 
 
 def test_a_connection_is_kept_after_every_answer_that_was_read_to_its_end(make_site):
@@ -44,3 +46,45 @@ def test_no_request_is_repeated_twice_or_after_the_first_byte_of_an_answer(secon
     with serve_raw(say(ANSWER, then=second[0]), *second[1:], say(ANSWER)) as (url, accepted), PinnedSession() as session:
         assert [get(url, session=session).status for _ in range(2)] == [200, FetchStatus.BROKEN_ANSWER]
         assert len(accepted) == len(second)
+
+
+def test_an_answer_that_is_not_read_to_its_end_takes_its_connection_with_it():
+    """The rest of it would be taken for the next answer."""
+    half = say(OK + b"Content-Length: 8\r\n\r\nhalf", then=say(b"half" + ANSWER))
+
+    with serve_raw(half, say(ANSWER)) as (url, accepted), PinnedSession() as session:
+        with session.get_pinned(url, address="127.0.0.1", headers=AGENT) as answer:
+            assert answer.take(4) == b"half"
+        assert get(url, session=session).body == b"hi"
+        assert len(accepted) == 2
+
+
+def test_an_answer_that_is_longer_than_it_says_is_cut_and_spoils_no_other():
+    with serve_raw(say(ANSWER + b"gh", then=say(ANSWER)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+        assert [get(url, session=session).body for _ in range(2)] == [b"hi", b"hi"]
+        assert len(accepted) == 2  # the rest may be on its way yet
+
+
+def test_a_connection_over_which_something_comes_unasked_is_not_used_again():
+    told = threading.Event()
+
+    def blurt(connection):
+        connection.sendall(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+        told.set()
+
+    with serve_raw(say(ANSWER, then=blurt), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+        assert get(url, session=session).body == b"hi"
+        told.wait(5)
+        assert get(url, session=session).status == 200
+        assert len(accepted) == 2
+
+
+def test_only_so_many_sites_keep_connections_and_the_least_recently_used_goes(make_site, monkeypatch):
+    monkeypatch.setattr("crawling.fetchers.idle.MOST_SITES", 2)
+    sites = [make_site({"/": "x"}) for _ in range(3)]
+
+    with PinnedSession() as session:
+        for number in (0, 1, 0, 2, 0, 1):
+            get(f"{sites[number].url}/", session=session)
+
+    assert [len(site.connections) for site in sites] == [1, 2, 1]

@@ -78,9 +78,9 @@ class Kit:
     bandwidth: Bandwidth
     allowed: list[Allowed]
     forbidden: frozenset[tuple[str, int]]
-    keep_robots: Callable[[str, int, bytes], None]
     answer_seconds: float | None = None
     politeness: Politeness = field(default_factory=Politeness)
+    keep_robots: Callable[[str, int, bytes], None] = lambda origin, status, body: None
     archives: bool = False
     fetching: FetchingPart = field(default_factory=FetchingPart)
     proxy: Proxy | None = None

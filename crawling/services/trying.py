@@ -81,7 +81,6 @@ class _Round:
             bandwidth=Bandwidth(BYTES_PER_SECOND),
             allowed=allowed_networks(),
             forbidden=settings.OWN_SERVICES,
-            keep_robots=lambda origin, status, body: None,
             answer_seconds=ANSWER_SECONDS,
             fetching=FetchingPart.model_validate(order.model_dump(include=set(FetchingPart.model_fields))),
             proxy=proxy_of(order.proxy),

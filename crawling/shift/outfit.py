@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.utils import timezone
 
@@ -32,7 +30,7 @@ def bytes_a_second(politeness: Politeness, buyer: Buyer, processes: int) -> floa
     return min(granted, politeness.max_kib_a_second * KIB / processes) if politeness.max_kib_a_second else granted
 
 
-def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, keep_robots: Callable[[str, int, bytes], None]) -> Kit:
+def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart) -> Kit:
     """What the toes need, from the crawl's order and what the shift holds."""
     run = shift.process.run
     who = identity()
@@ -48,7 +46,6 @@ def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, kee
         bandwidth=Bandwidth(bytes_a_second(politeness, buyer, run.crawl.processes)),
         allowed=allowed_networks(),
         forbidden=settings.OWN_SERVICES,
-        keep_robots=keep_robots,
         archives=run.crawl.archive,
         fetching=fetching,
         proxy=proxy_of(fetching.proxy),

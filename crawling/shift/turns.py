@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Collection
 
 from django.conf import settings
 
-from crawling.archive.earlier import Earlier, earlier_answers
 from crawling.frontier.claiming import (
-    ClaimedUrl,
     LeasedHost,
     Leaving,
-    claim_urls,
     count_requests,
     count_waiting,
     lease_hosts,
@@ -26,15 +22,14 @@ from crawling.frontier.filtering import filters_of, rules_key
 from crawling.frontier.locking import locked_run
 from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
-from crawling.frontier.reusing import find_fresh
-from crawling.frontier.revisiting import find_steady
 from crawling.models import Run, Shift
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import LOCAL_FILES, dns_name, read_address
+from crawling.rules.addresses import LOCAL_FILES, dns_name
 from crawling.rules.sections.politeness import Politeness
 from crawling.shift.known import set_known_cookies, set_known_robots
 from crawling.shift.names import OF_FILES, NameThread
+from crawling.shift.supply import Supply
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from dnscache.gate import settled
 from dnscache.tally import Tally
@@ -58,7 +53,7 @@ class HostTurns:
     def __init__(self, shift: Shift, kit: Kit, bench: Workbench, *, dns_slots: Callable[[], int]) -> None:
         self._shift, self._kit, self._bench = shift, kit, bench
         self._crawl = shift.process.run.crawl
-        self._tally = Tally()
+        self._supply, self._tally = Supply(shift, kit), Tally()
         self._names = NameThread(bench.put, dns_slots, self._tally)
         self._visits: dict[int, Visit] = {}
         self._drained: list[Visit] = []
@@ -111,16 +106,15 @@ class HostTurns:
         drained, self._drained = self._drained, []
         running_low = [visit for visit in self._visits.values() if 0 < len(visit.urls) < self._share(visit) * 3 // 4]
         going = self._had_their_turn([*drained, *running_low])
-        claimed = self._claim([visit for visit in (*drained, *running_low) if visit.host.host_id not in going and not _rests(visit)])
-        earlier = self._recall(claimed)
-        for queue, urls in claimed.items():
-            self._visits[queue].earlier.update(earlier.get(queue, {}))
-            self._visits[queue].urls.extend(urls)
+        self._fill_up([visit for visit in (*drained, *running_low) if visit.host.host_id not in going and not _rests(visit)])
         leaving = [visit for visit in drained if not visit.urls or _rests(visit)]
         self._give_back_urls([visit for visit in leaving if visit.urls])
         # In this order: once a visit is on the workbench, a toe may empty it before we look again.
         self._let_go(leaving)
         self._bring_to_the_bench([visit for visit in drained if visit.host.queue_id in self._visits])
+
+    def _fill_up(self, visits: list[Visit]) -> None:
+        self._supply.give({visit: max(0, self._share(visit) - len(visit.urls)) for visit in visits})
 
     def _give_back_urls(self, visits: list[Visit]) -> None:
         """Put the URLs of hosts that rest for long back into their queues, untried."""
@@ -148,35 +142,6 @@ class HostTurns:
         most = min(2 * batch, FULL_SHARE) if self._is_full else 2 * batch
         within_turn = TURN_SECONDS / visit.delay if visit.delay else math.inf
         return 1 if batch == 1 else max(1, int(min(most, within_turn)))
-
-    def _claim(self, visits: list[Visit]) -> dict[int, list[ClaimedUrl]]:
-        wanted = {visit.host.queue_id: max(0, self._share(visit) - len(visit.urls)) for visit in visits}
-        claimed = claim_urls(self._shift, wanted) if wanted else {}
-        self._offer([url for of_host in claimed.values() for url in of_host])
-        # A seed may have redirected here since the shift began, and then counts as a seed.
-        if seeds := [read_address(url.url) for urls in claimed.values() for url in urls if url.depth == 0]:
-            self._kit.filters = self._kit.filters.with_seeds(seeds)
-            self._kit.refusals.forget()
-        return claimed
-
-    def _offer(self, claimed: list[ClaimedUrl]) -> None:
-        """Look for what need not be fetched: it stays as it was, or another crawl has it."""
-        run, reuse = self._shift.process.run, self._crawl.reuse
-        steady = find_steady(run, [url.id for url in claimed], days=days) if (days := reuse.get("revisit_days")) else {}
-        if seconds := reuse.get("reuse_seconds"):
-            left = [url for url in claimed if url.id not in steady]
-            self._kit.offers.make(find_fresh(run, left, seconds=seconds))
-        self._kit.offers.make(steady, of_others=False)
-
-    def _recall(self, claimed: dict[int, list[ClaimedUrl]]) -> dict[int, dict[int, Earlier]]:
-        """What earlier runs have of the URLs claimed, by queue and URL: toes then ask whether it has changed."""
-        if not self._crawl.archive:
-            return {}
-        queues = {url.id: queue for queue, urls in claimed.items() for url in urls}
-        found: dict[int, dict[int, Earlier]] = {}
-        for url_id, earlier in earlier_answers(self._shift.process.run, queues).items():
-            found.setdefault(queues[url_id], {})[url_id] = earlier
-        return found
 
     def lease_more(self, toes: int) -> None:
         """Lease hosts that are due, as many as the toes can use, and send those with URLs to be resolved.
@@ -225,11 +190,7 @@ class HostTurns:
 
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
-        claimed = self._claim(visits)
-        earlier = self._recall(claimed)
-        for visit in visits:
-            visit.urls = deque(claimed.get(visit.host.queue_id, ()))
-            visit.earlier = earlier.get(visit.host.queue_id, {})
+        self._fill_up(visits)
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
         set_known_robots(opened, self._kit)

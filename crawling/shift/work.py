@@ -6,29 +6,19 @@ The shift's own thread does all the writing. Toes fetch and parse, a thread reso
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from collections.abc import Callable
 
 from django.conf import settings
 from django.utils import timezone
 
 from crawling.fetching import fetching_of
-from crawling.frontier.cookies import Jar, keep_jars
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.filtering import unbound_hosts
-from crawling.frontier.hotspots import count_wanted
 from crawling.frontier.limits import limit_reached
-from crawling.frontier.locking import locked_run
-from crawling.frontier.outcomes import Outcome
-from crawling.frontier.placing import serving_numbers
 from crawling.frontier.quarantine import states_of
-from crawling.frontier.recording import Memory, record_all
-from crawling.frontier.robots import keep_all_robots
-from crawling.frontier.verdicts import keep_links
 from crawling.models import CrawlJob, Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.sections.fetching import FetchingPart
-from crawling.rules.statuses import FetchStatus
 from crawling.sealing import SealBroken
 from crawling.services.minding import mind_thresholds
 from crawling.services.pausing import pause_by_itself
@@ -39,17 +29,13 @@ from crawling.shift.clerk import Clerk
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory import MemoryStage
 from crawling.shift.outfit import bytes_a_second, make_kit
+from crawling.shift.recorder import Recorder
 from crawling.shift.toes import ToePool
 from crawling.shift.turns import SOON_SECONDS, HostTurns
 from crawling.shift.workbench import Workbench
 from dnscache.resolution import Resolution, unanswered
 from dnscache.resolver import resolve
 
-#: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
-WRITE_AT = 150
-WRITE_AFTER_SECONDS = 0.5
-#: and when there are fewer URLs in hand: the frontier may have no more before it knows of what these led to
-DRY_BELOW = 50
 WAIT_SECONDS = 0.02
 #: how often the slower questions are asked
 LOOK_SECONDS = 1.0
@@ -69,15 +55,11 @@ class ShiftWork:
 
     def __init__(self, shift: Shift, lease: LeaseThread, buyer: Buyer) -> None:
         self._shift, self._lease, self._buyer = shift, lease, buyer
-        self._numbers = serving_numbers(shift.process.run_id)
-        self._robots_found: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
-        self._jars: dict[int, Jar] = {}
         self._login_trouble = ""
         self._ending = ""
         self._memory_stage = MemoryStage(buyer)
         fetching = self._fetching()
-        self._kit = make_kit(shift, buyer, self._memory_stage.room, fetching, lambda *found: self._robots_found.put(found))
-        self._kit.keep_cookies = self._jars.__setitem__
+        self._kit = make_kit(shift, buyer, self._memory_stage.room, fetching)
         self._kit.login_failed = self._cannot_log_in
         self._clerk, self._look_ups = Clerk(), Clerk()
         self._kit.ask, self._kit.resolve = self._clerk.ask, self._resolve
@@ -86,9 +68,8 @@ class ShiftWork:
         self._bench = Workbench()
         self._toes = ToePool(self._bench, self._kit, self._archive.put)
         self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"] - self._look_ups.at_work)
-        self._memory = Memory()
-        self._outcomes: list[Outcome] = []
-        self._oldest = self._looked_at = self._began_at = time.monotonic()
+        self._recorder = Recorder(shift, self._kit, self._archive, self._toes.outcomes)
+        self._looked_at = self._began_at = time.monotonic()
         self._shown: list[ToeLine] = []
 
     def _fetching(self) -> FetchingPart:
@@ -133,65 +114,33 @@ class ShiftWork:
     def _collect(self) -> None:
         """Wait a little, or until the toes have nothing to do, and take the outcomes that are there."""
         self._bench.await_idleness(WAIT_SECONDS, is_enough=lambda: self._hosts.wants_refill or not self._toes.outcomes.empty())
-        while not self._toes.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
-            if not self._outcomes:
-                self._oldest = time.monotonic()
-            self._outcomes.append(self._toes.outcomes.get())
+        self._recorder.take_up()
 
     def _write_if_due(self) -> bool:
         """Write outcomes once there are enough, or nobody is making more; whether the frontier now knows all of them."""
         if not self._archive.is_ready():
             time.sleep(WAIT_SECONDS)  # toes and the lease go on meanwhile; only this thread waits for the archive
             return False
-        if self._is_due() or self._bench.is_idle():
-            self._write()
-        return not self._outcomes
+        if self._recorder.is_due(urls_in_hand=self._hosts.urls_in_hand()) or self._bench.is_idle():
+            self._recorder.write()
+            self._mind_the_archive()
+        return self._recorder.has_nothing
 
-    def _is_due(self) -> bool:
-        count, waited = len(self._outcomes), time.monotonic() - self._oldest
-        return count >= WRITE_AT or waited > WRITE_AFTER_SECONDS or (count > 0 and self._hosts.urls_in_hand() < DRY_BELOW)
-
-    def _write(self, *, is_ending: bool = False) -> None:
-        outcomes, self._outcomes = self._outcomes, []
-        outcomes, lengths = self._archive.settle(outcomes, self._toes.outcomes, is_ending=is_ending)
+    def _mind_the_archive(self) -> None:
+        """A run whose archive cannot be written fetches nothing more."""
         if self._archive.trouble:
             pause_by_itself(self._shift.process.run_id, paused_by(self._archive.trouble))
             self.stop("the archive cannot be written")
-        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
-            self._kit.forget_links()  # theirs do not reach the frontier
-        try:
-            record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
-        except BaseException:
-            self._archive.abandon()
-            raise
-        if self._jars:
-            keep_jars(self._shift, {host: self._jars.pop(host) for host in list(self._jars)})
-        self._count_offers(outcomes)
-        robots = []
-        while not self._robots_found.empty():
-            robots.append(self._robots_found.get())
-        if robots:
-            keep_all_robots(self._shift.process.run_id, robots)
-        if is_ending and (met := self._kit.refusals.take()):
-            with locked_run(self._shift.process.run_id) as run:
-                keep_links(run.pk, met)
-
-    def _count_offers(self, outcomes: Sequence[Outcome]) -> None:
-        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to be fetched after all."""
-        offered = self._kit.offers.settle(outcome.url_id for outcome in outcomes)
-        taken = {outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from}
-        if offered:
-            count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
 
     def _has_nothing(self) -> bool:
-        return self._hosts.count() == 0 and not self._outcomes
+        return self._hosts.count() == 0 and self._recorder.has_nothing
 
     def _look(self) -> None:
         """Ask the slower questions: what has been ordered anew, is it time to end, and would more toes help?"""
         self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         self._kit.traps.states = states_of(run.pk)
-        self._numbers = serving_numbers(run.pk)
+        self._recorder.look()
         self._hosts.tell()
         self._hosts.obey(run)
         self._kit.bandwidth.set_rate(bytes_a_second(self._kit.politeness, self._buyer, run.crawl.processes))
@@ -288,9 +237,8 @@ class ShiftWork:
     def _finish_writing(self) -> bool:
         """Write down what the toes finish in time; whether that is all."""
         all_ended = self._toes.join(JOIN_SECONDS)
-        while not self._toes.outcomes.empty():
-            self._outcomes.append(self._toes.outcomes.get())
-        self._write(is_ending=True)
+        self._recorder.write_the_rest()
+        self._mind_the_archive()
         return all_ended
 
     def _cut_off(self) -> bool:

@@ -40,7 +40,7 @@ def turns(transactional_db, dns_server):
     crawl.save()
     frontier.shift.process.run = frontier.run
     bench = Bench()
-    kit = make_kit(frontier.shift, SimpleNamespace(held=HELD, claim=HELD), Room(), FetchingPart(), lambda *found: None)
+    kit = make_kit(frontier.shift, SimpleNamespace(held=HELD, claim=HELD), Room(), FetchingPart())
     turns = HostTurns(frontier.shift, kit, bench, dns_slots=lambda: 4)
     turns.frontier, turns.bench = frontier, bench
     yield turns

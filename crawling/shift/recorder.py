@@ -1,0 +1,110 @@
+"""What a shift writes down: what became of URLs, and what was met on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from queue import SimpleQueue
+
+from django.utils import timezone
+
+from crawling.frontier.cookies import Jar, keep_jars
+from crawling.frontier.hotspots import count_wanted
+from crawling.frontier.locking import locked_run
+from crawling.frontier.outcomes import Outcome
+from crawling.frontier.placing import serving_numbers
+from crawling.frontier.recording import Memory, record_all
+from crawling.frontier.robots import keep_all_robots
+from crawling.frontier.verdicts import keep_links
+from crawling.models import Shift
+from crawling.processors.kit import Kit
+from crawling.rules.statuses import FetchStatus
+from crawling.shift.archiving import Archiving
+
+#: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
+WRITE_AT = 150
+WRITE_AFTER_SECONDS = 0.5
+#: and when there are fewer URLs in hand: the frontier may have no more before it knows of what these led to
+DRY_BELOW = 50
+
+
+class Recorder:
+    """Used by the shift's own thread; toes hand in outcomes through `coming`, and what hosts say besides through the kit."""
+
+    def __init__(self, shift: Shift, kit: Kit, archive: Archiving, coming: SimpleQueue[Outcome]) -> None:
+        self._shift, self._kit, self._archive, self._coming = shift, kit, archive, coming
+        self._memory = Memory()
+        self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
+        self._jars: dict[int, Jar] = {}
+        self._outcomes: list[Outcome] = []
+        self._oldest = time.monotonic()
+        kit.keep_robots = lambda *found: self._robots.put(found)
+        kit.keep_cookies = self._jars.__setitem__
+        self.look()
+
+    def look(self) -> None:
+        """Learn which of the run's processes new hosts may be given to."""
+        self._numbers = serving_numbers(self._shift.process.run_id)
+
+    @property
+    def has_nothing(self) -> bool:
+        """Whether all that was taken up is written."""
+        return not self._outcomes
+
+    def take_up(self) -> None:
+        """Take the outcomes that are there, but not for ever."""
+        while not self._coming.empty() and len(self._outcomes) < 5 * WRITE_AT:
+            if not self._outcomes:
+                self._oldest = time.monotonic()
+            self._outcomes.append(self._coming.get())
+
+    def is_due(self, *, urls_in_hand: int) -> bool:
+        """Whether there is enough to be written, or it has waited for long, or the toes run dry."""
+        count, waited = len(self._outcomes), time.monotonic() - self._oldest
+        return count >= WRITE_AT or waited > WRITE_AFTER_SECONDS or (count > 0 and urls_in_hand < DRY_BELOW)
+
+    def write(self) -> None:
+        """Write down what was taken up, and whatever else has been found.
+
+        What the archive could not take is not written, and its trouble says so; if anything else goes wrong, no length of a file may be
+        committed any more.
+        """
+        self._write(is_ending=False)
+
+    def write_the_rest(self) -> None:
+        """The same at the end, with all that the toes have handed in."""
+        while not self._coming.empty():
+            self._outcomes.append(self._coming.get())
+        self._write(is_ending=True)
+        if met := self._kit.refusals.take():
+            with locked_run(self._shift.process.run_id) as run:
+                keep_links(run.pk, met)
+
+    def _write(self, *, is_ending: bool) -> None:
+        outcomes, self._outcomes = self._outcomes, []
+        outcomes, lengths = self._archive.settle(outcomes, self._coming, is_ending=is_ending)
+        if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
+            self._kit.forget_links()  # theirs do not reach the frontier
+        try:
+            record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
+        except BaseException:
+            self._archive.abandon()
+            raise
+        self._keep_what_hosts_said()
+        self._count_offers(outcomes)
+
+    def _keep_what_hosts_said(self) -> None:
+        if self._jars:
+            keep_jars(self._shift, {host: self._jars.pop(host) for host in list(self._jars)})
+        robots = []
+        while not self._robots.empty():
+            robots.append(self._robots.get())
+        if robots:
+            keep_all_robots(self._shift.process.run_id, robots)
+
+    def _count_offers(self, outcomes: Sequence[Outcome]) -> None:
+        """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to be fetched after all."""
+        offered = self._kit.offers.settle(outcome.url_id for outcome in outcomes)
+        taken = {outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from}
+        if offered:
+            count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())

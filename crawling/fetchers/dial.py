@@ -105,9 +105,7 @@ class PinnedSession:
         try:
             yield answer
         finally:
-            is_free = answer.is_over
-            answer.close()
-            if is_free:
+            if answer.finish():
                 self._idle.keep(key, connection)
             else:
                 connection.close()

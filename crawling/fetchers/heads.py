@@ -16,6 +16,8 @@ MOST_LINES = 100
 ENDS = (b"\r\n", b"\n", b"")
 #: a field on a line of its own that every parser takes for the same
 PLAIN = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t !-~]*)\r\n")
+#: what no value may have (RFC 9110, section 5.5): it would break the header that says it again, a cookie's for one
+DANGEROUS = re.compile(r"[\r\n][\r\n \t]*|\0")
 BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
@@ -32,18 +34,14 @@ def read_fields(lines: Sequence[bytes]) -> HTTPHeaderDict:
             fields.add(name.decode(), value.decode())
         elif line != b"\r\n":
             parsed = email.parser.Parser(_class=HTTPMessage).parsestr(b"".join(lines).decode("latin-1"))
-            return HTTPHeaderDict(parsed.items())
+            return HTTPHeaderDict((name, DANGEROUS.sub(" ", value)) for name, value in parsed.items())
     return fields
 
 
 class Answer(HTTPResponse):
-    """http.client's for GET and POST, but for `begin`, which keeps the head as it came, and looks past every interim answer.
-
-    stated_bytes: what it will have taken at its end, with all heads, if it states a length.
-    """
+    """http.client's for GET and POST, but for `begin`, which keeps the head as it came, and looks past every interim answer."""
 
     head_bytes = b""
-    stated_bytes = 0
     headers: HTTPHeaderDict  # type: ignore[assignment]
 
     def begin(self) -> None:
@@ -54,12 +52,11 @@ class Answer(HTTPResponse):
             raise UnknownProtocol(version)
         self.reason, self.code = reason.strip(), self.status
         self.version = 10 if version in ("HTTP/1.0", "HTTP/0.9") else 11
-        self.chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        self.chunked = "chunked" in self._listed("Transfer-Encoding")
         if self.chunked:
             self.chunk_left = None
         self.will_close = self._check_close() or self.status == HTTPStatus.SWITCHING_PROTOCOLS  # type: ignore[attr-defined]
         self.length = 0 if self.status in BODILESS or self.status < 200 else self._stated_length()
-        self.stated_bytes += self.length or 0
         if self.length is None and not self.chunked:
             self.will_close = True
 
@@ -75,7 +72,6 @@ class Answer(HTTPResponse):
             if len(lines) > MOST_LINES:
                 raise HTTPException(f"got more than {MOST_LINES} headers")
         self.head_bytes, self.headers = b"".join((first, *lines)), read_fields(lines)
-        self.stated_bytes += len(self.head_bytes)
         return version, status, reason
 
     def _read_line(self) -> bytes:
@@ -85,12 +81,19 @@ class Answer(HTTPResponse):
         return line
 
     def _stated_length(self) -> int | None:
-        """None: it is not stated, or is nonsense."""
+        """None: it is not stated, or is nonsense. The same length may be stated twice (RFC 9110, section 8.6)."""
         try:
-            length = int(self.headers.get("Content-Length", "")) if not self.chunked else -1
+            lengths = {int(stated) for stated in self._listed("Content-Length")} if not self.chunked else set()
         except ValueError:
             return None
+        if len(lengths) > 1:
+            raise HTTPException("it states several lengths")
+        length = next(iter(lengths), -1)
         return length if length >= 0 else None
+
+    def _listed(self, name: str) -> set[str]:
+        """The values of a field, in small letters."""
+        return {value.strip() for value in self.headers[name].lower().split(",")} if name in self.headers else set()
 
 
 def _read_status(line: str) -> tuple[str, int, str]:

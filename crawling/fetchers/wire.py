@@ -47,7 +47,7 @@ class _Incoming(io.RawIOBase):
 
     def __init__(self, sock: socket.socket, limits: Limits) -> None:
         self._sock, self._limits, self._waited, self.count = sock, limits, 0.0, 0
-        self.has_ended = False
+        self.has_ended = self.is_shut = False
 
     def makefile(self, mode: str) -> IO[bytes]:
         """What http.client asks a socket for."""
@@ -58,6 +58,8 @@ class _Incoming(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         limits = self._limits
+        if self.is_shut:
+            return 0
         if self._waited > limits.answer_seconds:
             raise TimeoutError(f"the whole answer took longer than {limits.answer_seconds:g} s")
         if self.count > limits.answer_bytes:
@@ -84,6 +86,7 @@ class Incoming(Answer):
     def __init__(self, source: _Incoming, sent_bytes: bytes) -> None:
         super().__init__(source)  # type: ignore[arg-type]
         self._source, self.sent_bytes = source, sent_bytes
+        self._is_at_end = self._has_surplus = False
 
     def begin(self) -> None:
         super().begin()
@@ -95,17 +98,18 @@ class Incoming(Answer):
         """Bytes that have come, head and encoding included."""
         return self._source.count
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it was read to its end, the connection may be used again, and nothing has come that would be taken for the next answer.
+    def finish(self) -> bool:
+        """Close it; whether the connection may be used again: the answer was read to its end, and nothing had come behind it that would be
+        taken for the next."""
+        is_whole = self._is_at_end or (self.length == 0 and not self.chunked)
+        self.close()
+        return is_whole and not self.will_close and not self._has_surplus
 
-        To be asked before it is closed.
-        """
-        if self.will_close or self.closed:
-            return False
-        if self.chunked:
-            return self.fp is None  # http.client lets go of it behind the last chunk
-        return self.length == 0 and self._source.count == self.stated_bytes
+    def _close_conn(self) -> None:
+        """http.client's, which it calls behind the last chunk, too. What had come by then and belongs to no answer is in the buffer."""
+        self._source.is_shut = True
+        self._has_surplus = bool(self.fp.peek(1))
+        super()._close_conn()  # type: ignore[misc]
 
     @property
     def data(self) -> bytes:
@@ -133,6 +137,7 @@ class Incoming(Answer):
             raise told(error) from error
         if not piece and with_what_is_left:
             raise ProtocolError(f"the answer broke off {with_what_is_left:,} bytes before its end")
+        self._is_at_end = not piece
         return piece
 
 
@@ -203,10 +208,17 @@ class Connection:
         try:
             self._sock = connect(self._site, self._address, self._way, seconds)
             if self._site.scheme == "https":
-                self._sock = self._trust.wrap_socket(self._sock, server_hostname=self._site.hostname.strip("[]").rstrip("."))
+                self._sock = self._secured(self._sock)
         finally:
             say(Step.FETCHING)
         self._sockets.add(self._sock)
+
+    def _secured(self, plain: socket.socket) -> socket.socket:
+        name = self._site.hostname.strip("[]").rstrip(".")
+        try:
+            return self._trust.wrap_socket(plain, server_hostname=name)
+        except UnicodeError as error:
+            raise SSLError(f"no certificate can have the name {name}") from error
 
     @property
     def is_quiet(self) -> bool:

@@ -12,7 +12,9 @@ from requests.utils import parse_dict_header
 from urllib3 import HTTPHeaderDict
 
 from crawling.fetchers.cookies import LONGEST, MOST_COOKIES, Cookies
+from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.hosts import HostSession
+from crawling.fetchers.http import How
 from crawling.fetching import fetching_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.rules.login import fill_in
@@ -24,6 +26,7 @@ from crawling.services.cloning import clone_crawl, order_of
 from crawling.services.creating import create_crawl, start_run
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser
+from tests.crawling.raw import OK, get, say, serve_raw
 from tests.crawling.test_crawl_path import links
 from tests.proxies import serve_proxy
 
@@ -304,6 +307,15 @@ def test_headers_that_may_be_secrets_stay_with_the_seeds():
 def asking_for(*cookies):
     """The head of an answer that does."""
     return HTTPHeaderDict([("Set-Cookie", cookie) for cookie in cookies])
+
+
+@pytest.mark.parametrize("written", [b"a=b\r\n c", b"a=b\0c", b'a="b\r\n\tc"', b"a\r\n b=c"])
+def test_no_cookie_breaks_the_request_that_brings_it_back(written):
+    cookies, empty = Cookies(), b"Content-Length: 0\r\n\r\n"
+    asking = say(OK + b"Set-Cookie: " + written + b"\r\n" + empty, then=say(OK + empty))
+
+    with serve_raw(asking) as (url, _), PinnedSession() as session:
+        assert [get(url, session=session, how=How(cookies=cookies)).status for _ in range(2)] == [200, 200]
 
 
 def test_a_host_gets_back_its_own_cookies_where_it_wants_them():

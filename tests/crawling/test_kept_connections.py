@@ -65,6 +65,22 @@ def test_an_answer_that_is_longer_than_it_says_is_cut_and_spoils_no_other():
         assert len(accepted) == 2  # the rest may be on its way yet
 
 
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"
+
+
+@pytest.mark.parametrize(("rest", "status"), [(b"0\r\n\r\nX: y", 200), (b"ZZ\r\n", FetchStatus.BROKEN_ANSWER)], ids=["surplus", "broken"])
+def test_chunks_that_go_wrong_spoil_no_other_answer(rest, status):
+    with serve_raw(say(CHUNKED + rest, then=say(b"stale" + ANSWER)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
+        assert [get(url, session=session).status for _ in range(2)] == [status, 200]
+        assert len(accepted) == 2
+
+
+def test_a_connection_is_kept_behind_the_last_chunk():
+    with serve_raw(say(CHUNKED + b"0\r\n\r\n", then=say(ANSWER))) as (url, accepted), PinnedSession() as session:
+        assert [get(url, session=session).body for _ in range(2)] == [b"hi", b"hi"]
+        assert len(accepted) == 1
+
+
 def test_a_connection_over_which_something_comes_unasked_is_not_used_again():
     told = threading.Event()
 

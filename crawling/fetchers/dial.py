@@ -94,6 +94,8 @@ class PinnedSession:
         if url.partition("://")[0] not in WEB:
             raise LocationParseError(f"{url!r} is no http or https URL")
         site = canonical_address(url)
+        if not site.hostname:
+            raise LocationParseError(f"{url!r} names no host")
         request = _request(method, site, headers, body, way)
         key = (site.origin, address, way)
         connection = self._idle.take(key) or Connection(site, address, way, self._limits, self._trust, self._sockets)

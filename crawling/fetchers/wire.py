@@ -134,7 +134,7 @@ class Incoming(Answer):
         try:
             piece = self.read1(most) if with_what_is_left != 0 else b""
         except (HTTPException, OSError) as error:
-            raise told(error) from error
+            raise http_error(error) from error
         if not piece and with_what_is_left:
             raise ProtocolError(f"the answer broke off {with_what_is_left:,} bytes before its end")
         self._is_at_end = not piece
@@ -186,7 +186,7 @@ class Connection:
         except BaseException as error:
             self.close()
             if isinstance(error, (HTTPException, OSError)):
-                raise told(error) from error
+                raise http_error(error) from error
             raise
 
     def _ask(self, request: bytes, answering: float) -> Incoming:
@@ -231,7 +231,7 @@ class Connection:
         self._sock = None
 
 
-def told(error: HTTPException | OSError) -> HTTPError:
+def http_error(error: HTTPException | OSError) -> HTTPError:
     """What went wrong with an exchange, as one of urllib3's errors."""
     if isinstance(error, TimeoutError):
         return SilentServer(f"{error}")

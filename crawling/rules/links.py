@@ -67,7 +67,8 @@ class Links:
         """
         if len(text) > LONGEST_PLAIN:
             return _address_of(text, self._base)
-        if "://" in text[:8]:
+        scheme, mark, _ = text.partition("://")
+        if mark and scheme.isascii() and scheme.isalpha():
             return _shared(text, None)
         if self._start is None or not text or ":" in text or text[0] == "?":
             return _address_of(text, self._base)

@@ -224,10 +224,11 @@ def joined(text, base):
 
 
 @given(
-    st.from_regex(r"\A[/.~_a-z0-9-]{0,12}\Z"),
+    st.from_regex(r"\A[/.~_a-z0-9:?\\-]{0,12}\Z"),
     st.sampled_from(
         [
             URL,
+            "http://a.test/d/other?g",
             "https://a.test:8443/",
             "http://[::1]/x/y?z/w",
             "http://a.test./d/",
@@ -242,6 +243,12 @@ def joined(text, base):
 @example("//b.test/x", URL)
 @example("...", URL)
 @example("//", URL)
+@example("x/://y", URL)
+@example("é://y", URL)
+@example("http:?x", URL)
+@example("http:?x", "http://a.test/d/other?g")
+@example("?x", URL)
+@example("?x", "http://a.test/d/other?g")
 def test_a_link_is_joined_as_the_standard_says_whichever_way_is_taken(text, base):
     joined = Links(base)
     joined.add(text)

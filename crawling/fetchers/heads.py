@@ -50,7 +50,7 @@ class Answer(HTTPResponse):
             version, self.status, reason = self._read_head()
         if version != "HTTP/0.9" and not version.startswith("HTTP/1."):
             raise UnknownProtocol(version)
-        self.reason, self.code = reason.strip(), self.status
+        self.reason = reason.strip()
         self.version = 10 if version in ("HTTP/1.0", "HTTP/0.9") else 11
         self.chunked = "chunked" in self._listed("Transfer-Encoding")
         if self.chunked:

@@ -111,11 +111,6 @@ class Incoming(Answer):
         self._has_surplus = bool(self.fp.peek(1))
         super()._close_conn()  # type: ignore[misc]
 
-    @property
-    def data(self) -> bytes:
-        """The rest of the body, decoded."""
-        return b"".join(self.stream())
-
     def stream(self, payload: IO[bytes] | None = None) -> Iterator[bytes]:
         """The body, decoded; `payload` gets it as it came, but for the transfer coding."""
         if "Content-Encoding" not in self.headers:

@@ -28,7 +28,7 @@ def certificate(tmp_path_factory):
 def text(session, url, *, headers=AGENT, **options):
     """Read an answer to its end."""
     with session.get_pinned(url, headers=headers, **options) as response:
-        return response.data.decode()
+        return b"".join(response.stream()).decode()
 
 
 def test_the_socket_goes_to_the_address_and_the_name_into_the_host_header(session, make_site):

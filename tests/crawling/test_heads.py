@@ -23,7 +23,7 @@ fields = st.tuples(
     st.sampled_from(VALUES) | st.binary(max_size=8),
     st.sampled_from([b"\r\n", b"\r\n", b"\n", b"\r\r\n"]),
 ).map(b"".join)
-ASKED = ("status", "code", "reason", "version", "chunked", "chunk_left", "will_close", "length")
+ASKED = ("status", "reason", "version", "chunked", "chunk_left", "will_close", "length")
 
 
 @given(st.lists(fields, max_size=6))

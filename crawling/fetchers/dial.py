@@ -98,7 +98,9 @@ class PinnedSession:
             raise LocationParseError(f"{url!r} names no host")
         request = _request(method, site, headers, body, way)
         key = (site.origin, address, way)
-        connection = self._idle.take(key) or Connection(site, address, way, self._limits, self._trust, self._sockets)
+        # What is posted could be taken twice, were it repeated where a kept connection has closed (RFC 9110, section 9.2.2).
+        kept = self._idle.take(key) if body is None else None
+        connection = kept or Connection(site, address, way, self._limits, self._trust, self._sockets)
         if self._sockets.are_cut:
             connection.close()
             raise ProtocolError("cut off")

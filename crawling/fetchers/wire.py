@@ -218,6 +218,8 @@ class Connection:
     @property
     def is_quiet(self) -> bool:
         """Whether it is open, and nothing has come that nobody asked for, nor the end."""
+        if isinstance(self._sock, ssl.SSLSocket) and self._sock.pending():
+            return False  # of a record that was read in part, the socket below says nothing
         return self._sock is not None and not wait_for_read(self._sock, timeout=0.0)
 
     def close(self) -> None:

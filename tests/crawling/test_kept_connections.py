@@ -5,8 +5,10 @@ import threading
 import pytest
 
 from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.http import How
 from crawling.rules.statuses import FetchStatus
-from tests.crawling.raw import AGENT, OK, get, reset, say, serve_raw
+from tests.crawling.raw import AGENT, OK, get, read_request, reset, say, serve_raw
+from tests.servers import make_certificate, require_openssl, tls_context
 
 
 def test_a_connection_is_kept_after_every_answer_that_was_read_to_its_end(make_site):
@@ -73,6 +75,39 @@ def test_chunks_that_go_wrong_spoil_no_other_answer(rest, status):
     with serve_raw(say(CHUNKED + rest, then=say(b"stale" + ANSWER)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
         assert [get(url, session=session).status for _ in range(2)] == [status, 200]
         assert len(accepted) == 2
+
+
+def test_what_comes_in_one_tls_record_with_an_answer_is_not_the_next_one(tmp_path):
+    require_openssl()
+    certificate = make_certificate(tmp_path, "site.test")
+
+    def secured(*pieces):
+        def talk(connection):
+            with tls_context(certificate).wrap_socket(connection, server_side=True) as tls:
+                say(*pieces, pause=0.05, then=read_request)(tls)
+
+        return talk
+
+    first, second = secured(OK + b"Content-Length: 2\r\n\r\n", b"hi" + ANSWER.replace(b"hi", b"no")), secured(ANSWER)
+    with serve_raw(first, second) as (url, _), PinnedSession(authorities=str(certificate)) as session:
+        address = url.replace("http://127.0.0.1", "https://site.test")
+        assert [get(address, session=session).body for _ in range(2)] == [b"hi", b"hi"]
+
+
+def test_nothing_is_posted_twice():
+    asked = []
+
+    def hang_up(connection):
+        with connection:
+            asked.append(connection.recv(4096))
+
+    def stay_open(connection):
+        threading.Thread(target=hang_up, args=[connection.dup()], daemon=True).start()
+
+    with serve_raw(say(ANSWER, then=stay_open), hang_up, say(ANSWER)) as (url, _), PinnedSession() as session:
+        assert get(url, session=session).status == 200
+        assert get(url, session=session, how=How(body=b"a=1")).status == FetchStatus.BROKEN_ANSWER
+    assert len([request for request in asked if request]) == 1
 
 
 def test_a_connection_is_kept_behind_the_last_chunk():

@@ -80,7 +80,7 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
             if len(shifts) == workers:
                 wait(shifts, KEEPER_SECONDS, FIRST_COMPLETED)
             else:
-                time.sleep(START_SECONDS)
+                time.sleep(START_SECONDS)  # until a grant shows; there is no shift yet to be waited for
             run.refresh_from_db()
         for shift in shifts:
             total.add(shift.result())

@@ -43,7 +43,7 @@ class Look:
 def main() -> None:
     from benchmarks.crawling.working import make_ready
     from tests.stack import KEEPER, WORKER, running_stack
-    from tests.synthetic_web import SyntheticWeb, serve_web
+    from tests.webs.synthetic import SyntheticWeb, serve_web
 
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--urls", type=int, default=100_000)

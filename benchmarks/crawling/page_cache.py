@@ -15,7 +15,7 @@ import crawlsite.settings
 
 def main() -> None:
     from benchmarks.crawling.working import crawl_to_the_end, make_ready
-    from tests.synthetic_web import SyntheticWeb, serve_web
+    from tests.webs.synthetic import SyntheticWeb, serve_web
 
     make_ready()
     web = SyntheticWeb(3, hosts=4, width=40, error_percent=0, redirect_percent=0, slow_percent=10)

@@ -37,7 +37,7 @@ def set_up_worker() -> None:
 
 def main() -> None:
     from benchmarks.crawling.working import make_ready, nothing_is_held
-    from tests.synthetic_web import SyntheticWeb, serve_web
+    from tests.webs.synthetic import SyntheticWeb, serve_web
 
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("seeds", nargs="*", metavar="URL")

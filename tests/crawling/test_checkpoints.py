@@ -27,7 +27,7 @@ from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import resume
 from tests.crawling.frontiers import other_connection
 from tests.stack import wait_until
-from tests.synthetic_web import ServedWeb, SyntheticWeb, serve_web
+from tests.webs.synthetic import ServedWeb, SyntheticWeb, serve_web
 
 #: what belongs to a run and stays behind, but for its archive, which `crawling.archive` takes over
 #: cookies are secrets, sealed by a key of this server; schedules are the crawl's

@@ -10,7 +10,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from tests.kill_anywhere.stage import Stage
-from tests.synthetic_web import ServedWeb
+from tests.webs.synthetic import ServedWeb
 
 RUN = "(SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id WHERE c.name = %s)"
 COUNTS = ("discovered", "fetched", "succeeded", "failed", "excluded", "quarantined", "bytes")

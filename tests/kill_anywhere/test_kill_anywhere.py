@@ -13,7 +13,7 @@ import pytest
 from tests.crawlsite.programs import eventually_moving
 from tests.kill_anywhere.judging import judge_archive, judge_bank, judge_pages
 from tests.kill_anywhere.stage import VICTIMS, Stage, prepare, staged
-from tests.synthetic_web import ServedWeb, SyntheticWeb, serve_web
+from tests.webs.synthetic import ServedWeb, SyntheticWeb, serve_web
 
 
 @pytest.fixture

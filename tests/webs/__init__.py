@@ -1,0 +1,1 @@
+"""Webs for tests: one that follows from a few numbers."""

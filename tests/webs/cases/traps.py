@@ -1,0 +1,7 @@
+"""Sites without end."""
+
+from __future__ import annotations
+
+from tests.webs.case import Case
+
+CASES: list[Case] = []

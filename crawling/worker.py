@@ -1,4 +1,4 @@
-"""The RQ worker for shifts: it passes SIGTERM on to its horse, and tells at once when a horse was lost."""
+"""The RQ worker for shifts: it passes SIGTERM on to its horse, ends one that stands still, and tells at once when one was lost."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, connections
 from redis.client import Pipeline
 from rq import Queue, Worker
@@ -19,7 +20,10 @@ from rq.worker_registration import register
 
 import crawling.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
 from crawling.forking import prepare_to_fork
+from crawling.rules.suspects import CERTAIN_LOSSES, NOBODY, Blame
 from crawling.services.losses import lost_a_server, shift_was_lost
+from crawling.vitals import VITALS
+from crawling.watchdog import Finding, examine
 
 PR_SET_PDEATHSIG = 1
 #: a worker that was killed keeps its seat for so long, and one that lives says so several times meanwhile
@@ -36,7 +40,9 @@ class ShiftWorker(Worker):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         prepare_to_fork()
-        self.job_monitoring_interval = SIGN_SECONDS
+        # RQ waits for the horse by an alarm, which takes whole seconds.
+        self.job_monitoring_interval = max(1, min(SIGN_SECONDS, int(settings.BANK_LEASE_SECONDS / 12)))
+        self._finding: Finding | None = None
 
     @property
     def dequeue_timeout(self) -> int:
@@ -71,22 +77,49 @@ class ShiftWorker(Worker):
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         super().main_work_horse(job, queue)
 
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """Forget what the horse before had in hand."""
+        self._finding = None
+        VITALS.clear()
+        super().fork_work_horse(job, queue)
+
+    def maintain_heartbeats(self, job: Job) -> None:
+        """RQ calls this every few seconds while a horse works."""
+        self._finding = self._finding or examine(self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS)
+        if self._finding:
+            self.log.error("shift %s is killed: %s", job.id, self._finding.why)
+            self.kill_horse()
+        super().maintain_heartbeats(job)
+
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
         """RQ calls this in the horse when the job raised, and here when the horse is dead. Either way nobody works on the
         shift any more, so it is closed without waiting for its lease to run out."""
-        is_explained = lost_a_server(sys.exception())  # in the horse, the one that the job raised
+        ending, blame = self._explanation(sys.exception())  # in the horse, the one that the job raised
         try:
             super().handle_job_failure(job, queue, *args, **kwargs)
         finally:
-            self._report(job, is_explained=is_explained)
+            self._report(job, ending, blame)
 
-    def _report(self, job: Job, *, is_explained: bool) -> None:
+    def _explanation(self, error: BaseException | None) -> tuple[str, Blame]:
+        """Why the shift was lost, as its log has it, and which of its pages may have done it."""
+        if lost_a_server(error):
+            return SERVER_GONE, NOBODY
+        if self._is_horse:
+            return DIED, Blame()
+        hands = [hand.url_id for hand in VITALS.hands()]
+        found = self._finding
+        if found is None:
+            return DIED, Blame(hands or None)
+        if found.culprit:
+            return f"lost: {found.why}, so its process was killed", Blame([found.culprit], CERTAIN_LOSSES)
+        return f"lost: {found.why}, so its process was killed", NOBODY if found.is_explained else Blame(hands)
+
+    def _report(self, job: Job, ending: str, blame: Blame) -> None:
         """Close the shift's books. PostgreSQL may be what failed: it gets some time to come back; after that the lease runs out."""
         process_id, epoch = job.args
-        ending = SERVER_GONE if is_explained else DIED
         for wait in REPORT_AGAIN_AFTER_SECONDS:
             try:
-                shift_was_lost(process_id, epoch, ending, is_explained=is_explained)
+                shift_was_lost(process_id, epoch, ending, blame=blame)
                 return
             except DatabaseError as error:
                 self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)

@@ -11,6 +11,7 @@ from redis.exceptions import ConnectionError as RedisGone
 
 from allocation.services import release_resources
 from crawling.models import RunProcess
+from crawling.rules.suspects import Blame
 from crawling.services.shifts import go_on, lose_shift
 
 logger = logging.getLogger(__name__)
@@ -30,16 +31,16 @@ def lost_a_server(error: BaseException | None) -> bool:
     return state is None or state.startswith(GOING)  # a connection that broke has no server left to give a state
 
 
-def shift_was_lost(process_id: int, epoch: int, ending: str, *, is_explained: bool = False) -> None:
+def shift_was_lost(process_id: int, epoch: int, ending: str, *, blame: Blame | None = None) -> None:
     """The shift's operating-system process has ended: close its books, give back its units, and go on.
 
-    is_explained: it is known why, and that no page did it.
+    blame: which of its URLs may have done it; None: any that it had in process.
     """
     process = RunProcess.objects.select_related("run__crawl").filter(bank_process=process_id).first()
     if process is None:
         return
     logger.warning("shift lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending})
-    lose_shift(process, epoch, ending, is_dead=True, is_explained=is_explained)
+    lose_shift(process, epoch, ending, is_dead=True, blame=blame)
     release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending)
     go_on(process)
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from crawling.archive.files import seal_all
-from crawling.frontier.blaming import blame
+from crawling.frontier.blaming import hold_against
 from crawling.frontier.claiming import free_hosts
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.limits import ending_of, in_vain, limit_reached
@@ -20,6 +20,7 @@ from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.rules.alerts import Event
+from crawling.rules.suspects import Blame
 from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
 from crawling.services.takeover import rejoin
 from crawling.services.telling import tell
@@ -74,15 +75,15 @@ def note_toes(shift: Shift, toes: Sequence[ToeLine]) -> None:
     Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
 
 
-def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool, is_explained: bool = False) -> None:
+def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool, blame: Blame | None = None) -> None:
     """Close the books of a shift that cannot do it itself.
 
     is_dead: its operating-system process is known to have ended, so its hosts are free after one delay. Otherwise they
-    stay leased until the lease has run out and the delay after it. is_explained: it is known that no page of its did it.
+    stay leased until the lease has run out and the delay after it. blame: against what it counts; None: all it had in process.
     """
     with locked_run(process.run_id):
         for shift in Shift.objects.filter(process=process, epoch=epoch, ended_at=None):
-            _close_lost(shift, ending, is_explained=is_explained)
+            _close_lost(shift, ending, blame)
             if is_dead:
                 free_hosts(shift.pk)
 
@@ -93,9 +94,8 @@ def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
         write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
 
 
-def _close_lost(shift: Shift, ending: str, *, is_explained: bool = False) -> None:
-    if not is_explained:
-        blame(shift)
+def _close_lost(shift: Shift, ending: str, blame: Blame | None = None) -> None:
+    hold_against(shift, blame or Blame())
     _close(shift, ending, level=Level.ERROR)
 
 

@@ -11,6 +11,7 @@ from django.db import OperationalError, connections
 
 from allocation.services import renew_lease
 from crawling.frontier.claiming import renew_hosts
+from crawling.vitals import VITALS
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ class LeaseThread:
         self._shift_id = shift_id
         self._ended = threading.Event()
         self._lost = False
-        self._renewed_at = time.monotonic()
+        self._renewed_at = self._tried_at = time.monotonic()
         self._thread = threading.Thread(target=self._work, name="lease", daemon=True)
         self._thread.start()
 
@@ -40,13 +41,17 @@ class LeaseThread:
 
     def _work(self) -> None:
         try:
-            while not self._ended.wait(settings.BANK_LEASE_SECONDS / 3):
-                self._renew()
+            while not self._ended.wait(settings.BANK_LEASE_SECONDS / 12):
+                VITALS.beat()
+                if time.monotonic() - self._tried_at > settings.BANK_LEASE_SECONDS * 0.3:
+                    VITALS.beat(is_asking=True)
+                    self._renew()
+                    VITALS.beat()
         finally:
             connections.close_all()
 
     def _renew(self) -> None:
-        asked_at = time.monotonic()
+        asked_at = self._tried_at = time.monotonic()
         try:
             if renew_lease(**self._bank_key):
                 renew_hosts(self._shift_id, settings.BANK_LEASE_SECONDS)

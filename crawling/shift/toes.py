@@ -21,6 +21,7 @@ from crawling.processors.visit import Visit
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
 from crawling.shift.workbench import Workbench
+from crawling.vitals import VITALS
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,8 @@ class ToePool:
         self.board.join(number)
         try:
             while visit := self._bench.take(lambda: number < self._size):
-                self._step(visit)
+                with VITALS.in_hand(number, visit.urls[0].id):
+                    self._step(visit)
                 self._kit.room.leave()
                 say(Step.WAITING_FOR_HOST, "")
         finally:

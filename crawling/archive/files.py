@@ -158,7 +158,8 @@ def _seal_each(rows: Iterable[ArchiveFile]) -> None:
     for row in rows:
         try:
             seal(row)
-        except OSError as error:  # what reads the file stops at its committed length, sealed or not
+        # what reads the file stops at its committed length, sealed or not
+        except (OSError, ArchiveTrouble) as error:
             logger.warning("an archive file could not be closed", extra={"file": row.name, "error": str(error)})
 
 
@@ -205,12 +206,14 @@ def remove_abandoned() -> int:
 
 
 def _removed(row: ArchiveFile) -> bool:
-    if not row.path.parent.exists() and row.machine != this_machine():
-        return False  # it is on another
     try:
-        _unlink(row.path)
-    except OSError as error:  # the row stays, and so it is tried again
-        logger.warning("a deleted run's file cannot be removed", extra={"file": str(row.path), "error": str(error)})
+        path = row.path
+        if not path.parent.exists() and row.machine != this_machine():
+            return False  # it is on another
+        _unlink(path)
+    except (OSError, ArchiveTrouble) as error:  # the row stays, and so it is tried again
+        facts = {"file": row.name, "error": str(error)}
+        logger.warning("a deleted run's file cannot be removed", extra=facts)
         return False
     row.delete()
     return True

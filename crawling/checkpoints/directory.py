@@ -113,8 +113,11 @@ def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
     """Raises CheckpointTrouble unless the file is as its checksum says."""
     if name not in sums:
         raise CheckpointTrouble(f"{folder} is damaged: {SUMS} does not know {name}.")
+    file = folder / name
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        raise CheckpointTrouble(f"{name} in {folder} is a link or a device, not a plain file.")
     try:
-        is_whole = digest_of(folder / name) == sums[name]
+        is_whole = digest_of(file) == sums[name]
     except OSError as error:
         raise CheckpointTrouble(f"{folder} is damaged: {name} cannot be read ({error.strerror}).") from error
     if not is_whole:

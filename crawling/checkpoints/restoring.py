@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
-from crawling.archive.adopting import adopt_files, adopt_rows, forget_files
+from crawling.archive.adopting import adopt_files, adopt_rows, check_places, forget_files
 from crawling.audit import note
 from crawling.checkpoints.directory import ARCHIVE, Manifest, read_lines, read_manifest
 from crawling.errors import CheckpointTrouble
@@ -66,6 +66,7 @@ def _written(folder: Path, manifest: Manifest, order: dict[str, Any], by: User |
             run = _new_run(create_crawl(order, by=by), manifest, state)
             adopt_rows(run.pk, read_lines(folder, "archive"), with_files=bool(manifest.archive))
             restore_frontier(run.pk, lambda part: read_lines(folder, part), lambda part: manifest.parts[part]["columns"])
+            check_places(run.pk)
             note(by, run.crawl, "imported", {"run": (None, run.number), "taken at": (None, manifest.taken_at)})
             write(
                 run.pk, f"Imported by {by or 'the command line'} from a checkpoint of {manifest.taken_at[:19]}, taken of {_of(manifest)}."

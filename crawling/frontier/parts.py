@@ -31,6 +31,7 @@ class Part:
     query: one JSON object a row; `id` and what refers to an id are those of the server that wrote it.
     renewed: the rows get new ids under this word, by which other parts refer to them.
     references: column -> the word under which the ids in it were renewed.
+    given: column -> what it becomes in SQL, whatever the row that was read, `r`, says of it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Part:
     query: str
     renewed: str = ""
     references: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
 
 
 #: Hosts and robots.txt are everybody's: what the other server knows of them itself, stands.
@@ -88,6 +90,11 @@ OWN = (
                || CASE WHEN p.reused_from IS NULL THEN '{}' ELSE '{"reused_from": 0}'::jsonb END
            FROM crawling_page p WHERE p.run_id = %(run)s""",
         references={"url_id": "url", "duplicate_of": "url", "archive_file_id": "archive"},
+        # both name rows of the other database: here they would name somebody else's pages
+        given={
+            "unchanged_since": "NULL",
+            "reused_from": "CASE WHEN r.reused_from IS NOT NULL THEN 0 END",
+        },
     ),
     Part(
         "extracted",

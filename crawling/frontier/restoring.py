@@ -19,7 +19,8 @@ STAGE = "CREATE TEMP TABLE IF NOT EXISTS staged (position bigint GENERATED ALWAY
 #: the other server's clock may be wrong: no host is kept quiet for longer than this by a checkpoint
 ADD_HOSTS = """
 INSERT INTO crawling_host (name, delay_seconds, due_at)
-SELECT line->>'name', (line->>'delay_seconds')::float8, least((line->>'due_at')::timestamptz, clock_timestamp() + interval '1 hour')
+SELECT line->>'name', least(greatest((line->>'delay_seconds')::float8, 0), 3600),
+    least((line->>'due_at')::timestamptz, clock_timestamp() + interval '1 hour')
 FROM staged ORDER BY 1 ON CONFLICT (name) DO NOTHING
 RETURNING name
 """
@@ -27,13 +28,16 @@ NAME_HOSTS = """
 UPDATE crawling_host h SET dns_name = new.dns_name FROM unnest(%s::text[], %s::text[]) AS new(name, dns_name) WHERE h.name = new.name
 """
 
+#: a time ahead of ours would win over all that this server fetches; what it has and may use stays
 ADD_ROBOTS = """
 INSERT INTO crawling_robotsfile (origin, status, body, fetched_at, expires_at)
-SELECT r.origin, r.status, r.body, r.fetched_at, least(r.expires_at, clock_timestamp() + interval '1 day')
+SELECT r.origin, r.status, r.body, least(r.fetched_at, clock_timestamp()),
+    least(r.expires_at, clock_timestamp() + interval '1 day')
 FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::crawling_robotsfile, s.line) r ORDER BY r.origin
 ON CONFLICT (origin) DO UPDATE SET status = excluded.status, body = excluded.body,
     fetched_at = excluded.fetched_at, expires_at = excluded.expires_at
 WHERE crawling_robotsfile.fetched_at < excluded.fetched_at
+    AND crawling_robotsfile.expires_at < clock_timestamp()
 """
 
 
@@ -85,7 +89,7 @@ def renew_ids(cursor: CursorWrapper, word: str, table: str) -> None:
 
 def _fill(cursor: CursorWrapper, part: Part, run_id: int, columns: Collection[str]) -> None:
     table = part.model._meta.db_table
-    values = {"run_id": "%(run)s"}
+    values = {"run_id": "%(run)s", **part.given}
     joins = ""
     if part.renewed:
         values["id"], joins = "own.new", f"JOIN new_{part.renewed} own ON own.old = r.id"

@@ -7,8 +7,15 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
+from crawling.errors import ArchiveTrouble
 from crawling.models.jobs import Run
+
+#: A name is one step below a run's folder: no separator is in it. Valid for Python and PostgreSQL.
+NAME = r"^run[0-9]{1,19}-[A-Za-z0-9._-]+[.]warc[.]gz$"
+#: bytes; files are sealed at 1 GB, so that even one with a large last record stays far below
+MOST_COMMITTED = 2**40
 
 
 class ArchiveFile(models.Model):
@@ -28,13 +35,30 @@ class ArchiveFile(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["run", "machine", "slot"], condition=models.Q(sealed_at=None), name="archive_files_open")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(name__regex=NAME),
+                name="archive_files_named_as_ours",
+            ),
+            models.CheckConstraint(
+                condition=Q(committed_length__range=(0, MOST_COMMITTED)),
+                name="archive_files_of_a_length",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
 
     @property
     def path(self) -> Path:
-        return archive_folder(self.name.partition("-")[0]) / self.name
+        """Where the file is on this machine. Raises ArchiveTrouble if that is outside ARCHIVE_DIR.
+
+        Links are resolved: what is read, cut and deleted by this path is below ARCHIVE_DIR.
+        """
+        place = archive_folder(self.name.partition("-")[0]) / self.name
+        if not place.resolve().is_relative_to(Path(settings.ARCHIVE_DIR).resolve()):
+            raise ArchiveTrouble(f"{self.name} would be outside ARCHIVE_DIR; it is not touched.")
+        return place
 
 
 def archive_disk() -> Path:

@@ -10,6 +10,7 @@ import pytest
 from allocation.models import OutboxKind
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from crawling.access import set_identity
+from crawling.checkpoints.taking import take_checkpoint
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
 from crawling.models import AllowedNetwork, Run
@@ -90,3 +91,12 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture
+def taken(order, make_site, work_off, tmp_path):
+    """A small crawl's checkpoint."""
+    site = make_site({"/": '<a href="/a">x</a>', "/a": "a"})
+    run = work_off(start_run(create_crawl(order(f"{site.url}/"))))
+    take_checkpoint(run, tmp_path / "taken", with_archive=True)
+    return tmp_path / "taken"

@@ -132,15 +132,6 @@ def test_a_run_taken_while_it_goes_on_is_finished_twice_on_another_server(second
         assert not Process.objects.filter(holding=True).exists()
 
 
-@pytest.fixture
-def taken(order, make_site, work_off, tmp_path):
-    """A small crawl's checkpoint."""
-    site = make_site({"/": '<a href="/a">x</a>', "/a": "a"})
-    run = work_off(start_run(create_crawl(order(f"{site.url}/"))))
-    take_checkpoint(run, tmp_path / "taken", with_archive=True)
-    return tmp_path / "taken"
-
-
 def test_a_crawls_secrets_are_given_anew(order, tmp_path):
     secrets = {"headers": {"X-Key": "k1"}, "proxy": "socks5://me:p1@127.0.0.1:9"}
     crawl = create_crawl(order("http://127.0.0.1:8900/", **{**secrets, "headers": {"X-Key": "k1", "Accept-Language": "de"}}))

@@ -45,6 +45,18 @@ _RESERVED = tuple(
         "fec0::/10",  # site local, withdrawn (RFC 3879)
     )
 )
+#: Public by registration, yet served by the platform inside its customers' networks: agents and
+#: endpoints that trust whoever asks.
+#: Those of other platforms are special already: 169.254.0.0/16, 100.100.100.200, 192.0.0.192,
+#: fd00:ec2::254, fd20:ce::254.
+_PLATFORMS = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "168.63.129.16/32",  # Azure's agent (WireServer), DNS and health probes
+        "161.26.0.0/16",  # IBM Cloud's own services, as the next one
+        "166.8.0.0/14",
+    )
+)
 _CARRIER_NAT = ipaddress.ip_network("100.64.0.0/10")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _NAT64_LOCAL = ipaddress.ip_network("64:ff9b:1::/48")
@@ -107,6 +119,7 @@ def _plain_class(address: Address) -> AddressClass:
         (address.is_multicast, AddressClass.MULTICAST),
         (any(address in network for network in _RESERVED if network.version == address.version), AddressClass.RESERVED),
         (address in _NAT64_LOCAL or address in _CARRIER_NAT, AddressClass.PRIVATE),
+        (any(address in network for network in _PLATFORMS), AddressClass.PRIVATE),
         (address.is_private, AddressClass.PRIVATE),
         (address.is_reserved or not address.is_global, AddressClass.RESERVED),
     )

@@ -30,6 +30,7 @@ from crawling.rules.addresses import Address
 from crawling.rules.exchanges import exchange_of
 from crawling.rules.filters import Filters, Rule
 from crawling.rules.proxies import Proxy
+from crawling.rules.recipients import Recipients
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.politeness import Politeness
@@ -58,7 +59,7 @@ class Kit:
 
     unbound: hosts whose robots.txt does not bind this crawl, because an administrator says why.
 
-    archives: documents' exchanges are kept. fetching: how to ask, with its secrets; those headers go to `seed_hosts` only.
+    archives: documents' exchanges are kept. fetching: how to ask; its secrets go to `recipients` only.
     answer_seconds: the longest for one document, where the order's own is not to count. sessions: of hosts, by host key.
     login_failed: is told why the crawl could not log in.
     keep_cookies(host_id, jar): hands changed cookies to the shift, which stores them.
@@ -85,7 +86,7 @@ class Kit:
     fetching: FetchingPart = field(default_factory=FetchingPart)
     proxy: Proxy | None = None
     directories: Sequence[str] = ()
-    seed_hosts: frozenset[str] = frozenset()
+    recipients: Recipients = field(default_factory=Recipients)
     sessions: dict[str, HostSession] = field(default_factory=dict)
     login_failed: Callable[[str], None] = lambda sentence: None
     keep_cookies: Callable[[int, list[dict[str, Any]]], None] = lambda host_id, jar: None
@@ -154,7 +155,7 @@ class Kit:
             judge=judge,
         )
         if fetched.status == HTTPStatus.UNAUTHORIZED:
-            session.challenge = fetched.headers.get("WWW-Authenticate", "")
+            session.challenges[address.origin] = fetched.headers.get("WWW-Authenticate", "")
         if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
             fetched.close()
             return Fetched(FetchStatus.PROXY_FAILED, error=f"{FetchStatus.PROXY_FAILED.sentence} (it wants other credentials)")
@@ -178,7 +179,7 @@ class Kit:
             connect_seconds=self.fetching.connect_seconds,
             read_seconds=self.fetching.read_seconds,
             document_seconds=self.fetching.document_seconds,
-            secret=self.fetching.credentials.get(address.host_key, ""),
+            secret=self.password_for(address),
             directories=self.directories,
         )
         return FETCHERS[address.scheme](task)
@@ -187,12 +188,18 @@ class Kit:
         """What is known of a host; only the toe that has the host may ask."""
         return self.sessions.setdefault(host_key, HostSession(Cookies() if self.fetching.keeps_cookies else None))
 
+    def password_for(self, address: Address) -> str:
+        """`user:password` as the order has it for the URL's host; empty: none may be sent there."""
+        may_have = self.recipients.may_have_password(address)
+        return self.fetching.credentials.get(address.host_key, "") if may_have else ""
+
     def _headers(self, address: Address, session: HostSession, how: How) -> dict[str, str]:
         headers = {"User-Agent": self.user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive"}
-        own = dict(self.fetching.headers_for(of_a_seed=address.host_key in self.seed_hosts))
+        may_have = self.recipients.may_have_headers(address)
+        own = dict(self.fetching.headers_for(of_a_seed=may_have))
         headers = {name: value for name, value in headers.items() if name.lower() not in {each.lower() for each in own}} | own
-        secret = self.fetching.credentials.get(address.host_key)
-        if secret and (answer := session.authorization(secret, address.url, how.method)):
+        secret = self.password_for(address)
+        if secret and (answer := session.authorization(secret, address, how.method)):
             headers["Authorization"] = answer
         if how.body is not None:
             headers["Content-Type"] = "application/json" if how.body[:1] in (b"{", b"[") else "application/x-www-form-urlencoded"

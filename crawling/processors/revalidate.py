@@ -42,7 +42,8 @@ def _carried_over(fetched: Fetched, stored: Stored) -> Fetched:
 
 def must_answer(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, kit: Kit) -> bool:
     """Whether the host wants to know who asks, and the order says who: then the URL is asked for once more, after the host's delay."""
-    if fetched.status != HTTPStatus.UNAUTHORIZED or visit.answered == claimed.id or address.host_key not in kit.fetching.credentials:
+    is_asked = fetched.status == HTTPStatus.UNAUTHORIZED and visit.answered != claimed.id
+    if not is_asked or not kit.password_for(address):
         return False
     visit.answered = claimed.id
     return True

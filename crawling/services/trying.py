@@ -25,6 +25,7 @@ from crawling.processors.prefetch import address_to_dial, refusal_by_robots
 from crawling.rules.addresses import WEB, Address, read_address
 from crawling.rules.orders import CrawlOrder, read_order
 from crawling.rules.politeness import delay_after
+from crawling.rules.recipients import Recipients
 from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus, explain, succeeded
@@ -84,7 +85,7 @@ class _Round:
             answer_seconds=ANSWER_SECONDS,
             fetching=FetchingPart.model_validate(order.model_dump(include=set(FetchingPart.model_fields))),
             proxy=proxy_of(order.proxy),
-            seed_hosts=frozenset(read_address(seed).host_key for seed in order.seeds),
+            recipients=Recipients.of_seeds([read_address(seed) for seed in order.seeds]),
         )
 
     def try_host(self, addresses: list[Address], host: Borrowed | None) -> list[Trial]:

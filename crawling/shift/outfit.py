@@ -16,6 +16,7 @@ from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address
 from crawling.rules.claims import largest_document
 from crawling.rules.ranking import Order
+from crawling.rules.recipients import Recipients
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.trapgate import TrapGate
@@ -51,7 +52,7 @@ def make_kit(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart) -> 
         proxy=proxy_of(fetching.proxy),
         directories=allowed_directories(),
         shared_networks=shared_networks(),
-        seed_hosts=frozenset(read_address(seed).host_key for seed in run.crawl.seeds),
+        recipients=Recipients.of_seeds([read_address(seed) for seed in run.crawl.seeds]),
         counts_links=Order(run.crawl.visit_order).counts_links,
         ascends=run.crawl.ordering.get("path_ascending", False),
         reading=Reading(run.crawl.obey_nofollow, run.crawl.requisites, run.crawl.extract),

@@ -17,6 +17,7 @@ from crawling.fetchers.hosts import HostSession
 from crawling.fetchers.http import How
 from crawling.fetching import fetching_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
+from crawling.rules.addresses import read_address
 from crawling.rules.login import fill_in
 from crawling.rules.orders import read_order
 from crawling.rules.secrets import MASK, masked_request
@@ -99,9 +100,10 @@ def test_cookies_outlive_a_shift_and_stay_with_their_run(make_site, crawl_to_the
 
 
 def test_digest_is_answered_by_rfc_7616():
-    session = HostSession(challenge='Basic realm="b", Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256')
+    said = 'Basic realm="b", Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256'
+    session = HostSession(challenges={"http://a.test": said})
 
-    header = session.authorization("me:pw", "http://a.test/x?y=1", "GET")
+    header = session.authorization("me:pw", read_address("http://a.test/x?y=1"), "GET")
 
     said = parse_dict_header(header.removeprefix("Digest "))
 
@@ -110,7 +112,8 @@ def test_digest_is_answered_by_rfc_7616():
 
     middle = f"n:{said['nc']}:{said['cnonce']}:auth"
     assert said["response"] == digest(f"{digest('me:r:pw')}:{middle}:{digest('GET:/x?y=1')}")
-    assert HostSession(challenge="Negotiate").authorization("me:pw", "http://a.test/", "GET") == ""
+    unknown = HostSession(challenges={"http://a.test": "Negotiate"})
+    assert unknown.authorization("me:pw", read_address("http://a.test/"), "GET") == ""
 
 
 @pytest.mark.parametrize(("kind", "asked"), [("socks5", "127.0.0.1:{port}"), ("http", "CONNECT 127.0.0.1:{port}")])

@@ -14,7 +14,8 @@ from crawling.rules.proxies import BadProxy, read_proxy
 from crawling.rules.secrets import MASK, masked_url
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
-#: what these say is no secret, so that it goes to every host and may be read again; every other header stays with the seeds' hosts
+#: what these say is no secret, so that it goes to every host and may be read again; every other
+#: header stays with the seeds' origins
 OPEN_HEADERS = frozenset({"accept", "accept-language", "cache-control", "dnt", "from", "pragma", "referer", "sec-gpc", "save-data"})
 #: the crawler's own, which say how the message is to be read, who asks, and what it must know itself
 OWN_HEADERS = frozenset(
@@ -35,8 +36,9 @@ SECRET_FIELDS = ("headers", "credentials", "proxy", "login_fields")
 class FetchingPart(BaseModel):
     """How a crawl asks.
 
-    headers: sent with every request; but for a few that tell nothing, only to the seeds' hosts.
-    cookies: each host's are kept for the run and sent back to it. credentials: host -> user:password, given when the host asks.
+    headers: sent with every request; but for a few that tell nothing, only to the seeds' origins.
+    cookies: each host's are kept for the run and sent back to it.
+    credentials: host -> user:password, given when the host asks, and by http or ftp only where a seed has that scheme.
     proxy: socks5://user:password@host:port or http://…, through which all is fetched.
     connect_seconds, first_byte_seconds, read_seconds: the longest waits for a connection, for the answer's beginning, and between
     two pieces of it; document_seconds: for all of one document.

@@ -14,7 +14,8 @@ class Heard:
     """`canonical` is the name at the end of the aliases, of which there are some if `is_alias`; `ttl` the least of all that counts.
 
     Without addresses and `has_soa` nothing says how long that holds, and `ttl` is that of the aliases. With an `rcode` other than
-    NOERROR and NXDOMAIN the server has said nothing at all.
+    NOERROR and NXDOMAIN the server has said nothing at all. With `is_referral` it only names other
+    servers (RFC 2308, section 2.2).
     """
 
     rcode: int
@@ -23,6 +24,7 @@ class Heard:
     ttl: int
     is_alias: bool
     has_soa: bool
+    is_referral: bool = False
 
 
 def heard_from(response: dns.message.QueryMessage) -> Heard:
@@ -32,11 +34,13 @@ def heard_from(response: dns.message.QueryMessage) -> Heard:
     chain = response.resolve_chaining()
     has_soa = any(rrset.rdtype == dns.rdatatype.SOA for rrset in response.authority)
     addresses = () if chain.answer is None else tuple(record.address for record in chain.answer)
+    names_servers = any(rrset.rdtype == dns.rdatatype.NS for rrset in response.authority)
     return Heard(
         rcode=response.rcode(),
-        canonical=chain.canonical_name.to_text(omit_final_dot=True),
+        canonical=chain.canonical_name.to_text(omit_final_dot=True).lower(),
         addresses=addresses,
         ttl=chain.minimum_ttl if addresses or has_soa else min((alias.ttl for alias in chain.cnames), default=0),
         is_alias=bool(chain.cnames),
         has_soa=has_soa,
+        is_referral=names_servers and not (addresses or has_soa or response.rcode()),
     )

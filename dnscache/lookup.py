@@ -1,15 +1,17 @@
 """The only module that asks a name server.
 
-A and AAAA leave together, each from a new socket (a new source port) with a random id; only what answers exactly the question
-and comes from the server asked counts.
+A and AAAA leave together, each from a new socket (a new source port) with a random id and letters in
+mixed case. Only what answers exactly the question and comes from the server asked counts. Where that
+can't be had by UDP (truncated, letters changed, many forged answers), TCP is asked.
 """
 
 from __future__ import annotations
 
+import struct
 import time
 from functools import lru_cache
-from socket import MSG_PEEK, SOCK_DGRAM, socket
-from typing import Any
+from socket import SOCK_DGRAM, socket
+from typing import Any, cast
 
 import dns.exception
 import dns.flags
@@ -27,10 +29,15 @@ from dnscache.question import Question, Step, merged
 
 #: how long each try waits for an answer; the tries go round the servers
 TRY_SECONDS = (1.0, 2.0, 5.0)
-#: no plain answer is longer
-PLAIN_BYTES = 4096
+#: what UDP carries at most
+LARGEST_PACKET_BYTES = 65535
+#: so many packets that answer something else are dropped before TCP is asked
+MOST_STRAYS = 50
 
 Server = tuple[str, int]
+
+#: servers that do not repeat a question's letters as they are; there are no more than are configured
+_folding: set[Server] = set()
 
 
 def configured_servers() -> tuple[Server, ...]:
@@ -76,19 +83,19 @@ def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None,
 
 def _worth_asking(questions: list[Question], unsettled: list[Question]) -> bool:
     if any(question.reply.addresses for question in questions):
-        return any(question.step is Step.ALIAS for question in unsettled)
+        return any(question.step in (Step.ALIAS, Step.AGAIN) for question in unsettled)
     return bool(unsettled)
 
 
 def _exchange(questions: list[Question], server: Server, seconds: float) -> None:
     """Put the questions to one server at once and let each take what comes back in time."""
-    until = time.time() + seconds  # dnspython counts by this clock
+    until = time.monotonic() + seconds
     sockets: list[socket] = []
     sent: list[tuple[Question, bytes, socket]] = []
     try:
         for question in questions:
             question.step = Step.SILENT
-            query = wire.query(question.target, question.rdtype)
+            query = wire.query(question.target, question.rdtype, with_edns=question.with_edns)
             try:
                 family, address = _reach(server)
                 sockets.append(sock := socket(family, SOCK_DGRAM))
@@ -114,8 +121,7 @@ def _reach(server: Server) -> tuple[int, Any]:
 
 def _receive(question: Question, query: bytes, sock: socket, server: Server, until: float) -> None:
     try:
-        sock.settimeout(max(until - time.time(), 0.001))
-        heard = wire.read(sock.recv(PLAIN_BYTES, MSG_PEEK), query) or _read_thoroughly(query, sock, server, until)
+        heard = _hear(query, sock, server, until)
     except (TimeoutError, dns.exception.Timeout):
         return
     except (OSError, EOFError, dns.exception.DNSException) as error:
@@ -124,14 +130,61 @@ def _receive(question: Question, query: bytes, sock: socket, server: Server, unt
         question.take(heard, _text(server))
 
 
-def _read_thoroughly(query: bytes, sock: socket, server: Server, until: float) -> Heard:
-    """Let dnspython wait for the answer, what was only looked at so far included; over TCP if it is truncated."""
-    sock.setblocking(False)
-    asked = dns.message.from_wire(query)
-    response = dns.query.receive_udp(sock, None, until, ignore_errors=True, query=asked)[0]
+def _hear(query: bytes, sock: socket, server: Server, until: float) -> Heard:
+    """Wait for the answer and drop what is none. Raises TimeoutError when there is none in time.
+
+    An answer with changed letters may be forged. It counts if TCP, which nobody else can speak in,
+    is not to be had, or shows that the server always answers so.
+    """
+    strays = 0
+    while (left := until - time.monotonic()) > 0:
+        sock.settimeout(left)
+        packet = sock.recv(LARGEST_PACKET_BYTES)
+        match = wire.match(packet, query)
+        strays += match is not wire.Match.EXACT
+        is_doubtful = match is wire.Match.FOLDED and server not in _folding
+        if is_doubtful or strays == MOST_STRAYS:
+            told = _try_tcp(query, server, left / 2)
+            if is_doubtful and not (told and _repeats(told, query)):
+                _folding.add(server)
+            if told:
+                return heard_from(told)
+        if match is not wire.Match.NONE and (heard := _read(packet, query, server, until)):
+            return heard
+    raise TimeoutError
+
+
+def _read(packet: bytes, query: bytes, server: Server, until: float) -> Heard | None:
+    """Return what the packet says, or what TCP says if it is truncated; None if it is garbage."""
+    if plain := wire.read(packet, query):
+        return plain
+    try:
+        response = dns.message.from_wire(packet)
+    except (dns.exception.DNSException, ValueError, struct.error):
+        return None
     if response.flags & dns.flags.TC:
-        response = dns.query.tcp(asked, server[0], timeout=max(until - time.time(), 0.001), port=server[1])
-    return heard_from(response)
+        response = _tcp(query, server, max(until - time.monotonic(), 0.001))
+    return heard_from(response) if isinstance(response, dns.message.QueryMessage) else None
+
+
+def _try_tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessage | None:
+    try:
+        return _tcp(query, server, seconds)
+    except (OSError, EOFError, dns.exception.DNSException):
+        return None
+
+
+def _tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessage:
+    address, port = server
+    asked = dns.message.from_wire(query)
+    told = dns.query.tcp(asked, address, timeout=seconds, port=port)
+    return cast(dns.message.QueryMessage, told)  # what has the query's opcode is one
+
+
+def _repeats(told: dns.message.QueryMessage, query: bytes) -> bool:
+    """Whether the question stands in an answer as it was asked, letter for letter."""
+    asked = dns.message.from_wire(query).question[0].name
+    return bool(told.question) and told.question[0].name.labels == asked.labels
 
 
 def _text(server: Server) -> str:

@@ -22,27 +22,39 @@ class Step(Enum):
     SILENT = auto()
     FAILED = auto()
     ALIAS = auto()
+    AGAIN = auto()
     SETTLED = auto()
 
 
+#: what servers say to EDNS that do not know it (RFC 6891, section 7)
+NO_EDNS = (dns.rcode.FORMERR, dns.rcode.NOTIMP)
 _SILENCE = Reply(Status.TIMEOUT, error="no name server answered in time")
 
 
 @dataclass(slots=True)
 class Question:
-    """`target` is the name to ask for now: at first the name itself, later what it is an alias of."""
+    """`target` is the name to ask for now: at first the name itself, later what it is an alias of.
+
+    with_edns: whether it is asked with EDNS, until a server has shown that it does not know that.
+    """
 
     target: str
     rdtype: dns.rdatatype.RdataType
     step: Step = Step.SILENT
     reply: Reply = _SILENCE
+    with_edns: bool = True
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0
 
     def take(self, heard: Heard, upstream: str) -> None:
-        """Go by what the server `upstream` said: settled, failed, or an alias to ask for next."""
+        """Go by what the server `upstream` said: settled, failed, or something to ask for next."""
+        if heard.rcode in NO_EDNS and self.with_edns:
+            self.with_edns, self.step = False, Step.AGAIN
+            return None
         if heard.rcode not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
             return self.fail(f"the name server said {dns.rcode.to_text(dns.rcode.Rcode.make(heard.rcode))}", upstream, heard.rcode)
+        if heard.is_referral and not heard.is_alias:
+            return self.fail("the name server only named other servers", upstream, heard.rcode)
         self.target = heard.canonical
         if heard.is_alias or heard.addresses or heard.has_soa:
             self._ttl = min(self._ttl, heard.ttl)

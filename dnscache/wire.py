@@ -7,6 +7,7 @@ against the other. Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).
 from __future__ import annotations
 
 import struct
+from enum import Enum, auto
 from secrets import randbits
 from socket import AF_INET, AF_INET6, inet_ntop
 
@@ -19,6 +20,8 @@ from dnscache.heard import Heard
 UDP_PAYLOAD_BYTES = 1232
 A, CNAME, SOA, AAAA, OPT = 1, 5, 6, 28, 41
 NXDOMAIN = 3
+#: FORMERR, SERVFAIL, NOTIMP and REFUSED may come as a header alone
+WITHOUT_QUESTION = (1, 2, 4, 5)
 MOST_ALIASES = 15
 
 _OPT = struct.pack("!BHHLH", 0, OPT, UDP_PAYLOAD_BYTES, 0, 0)
@@ -38,25 +41,68 @@ class _Unusual(Exception):
     """The packet, or a part of it, is for dnspython."""
 
 
-def query(name: str, rdtype: RdataType) -> bytes:
-    """Return the packet that asks for a name, which may have dnspython's escapes, with a random id."""
+class Match(Enum):
+    """How well a packet answers a query; FOLDED: but for the case of the name's letters."""
+
+    NONE = auto()
+    FOLDED = auto()
+    EXACT = auto()
+
+
+def query(name: str, rdtype: RdataType, *, with_edns: bool = True) -> bytes:
+    """Return the packet that asks for a name, which may have dnspython's escapes, with a random id.
+
+    Each letter is large or small by chance: whoever forges an answer must guess that, too
+    (draft-vixie-dnsext-dns0x20).
+    """
     if "\\" in name:
-        return dns.message.make_query(name, rdtype, use_edns=0, payload=UDP_PAYLOAD_BYTES).to_wire()
-    labels = b"".join(bytes((len(label),)) + label for label in name.encode("ascii").split(b"."))
-    return _HEADER.pack(randbits(16), 0x0100, 1, 0, 0, 1) + labels + struct.pack("!BHH", 0, rdtype, 1) + _OPT
+        edns = 0 if with_edns else -1
+        asked = dns.message.make_query(name, rdtype, use_edns=edns, payload=UDP_PAYLOAD_BYTES)
+        return asked.to_wire()
+    spelt = _in_mixed_case(name).encode("ascii")
+    labels = b"".join(bytes((len(label),)) + label for label in spelt.split(b"."))
+    head = _HEADER.pack(randbits(16), 0x0100, 1, 0, 0, with_edns)
+    return head + labels + struct.pack("!BHH", 0, rdtype, 1) + (_OPT if with_edns else b"")
+
+
+def _in_mixed_case(name: str) -> str:
+    chance = randbits(len(name))
+    spelt = enumerate(name.lower())
+    return "".join(letter.upper() if chance >> n & 1 else letter for n, letter in spelt)
+
+
+def match(packet: bytes, asked: bytes) -> Match:
+    """Tell whether a packet is an answer to the query `asked`, by its id and its question.
+
+    A server that understood nothing may leave the question out.
+    """
+    end = _question_end(asked)
+    if packet[:2] != asked[:2] or len(packet) < 12 or not packet[2] & 0x80:
+        return Match.NONE
+    if packet[4:6] == b"\0\0" and packet[3] & 0xF in WITHOUT_QUESTION:
+        return Match.EXACT
+    theirs, ours = packet[12:end], asked[12:end]
+    if theirs == ours:
+        return Match.EXACT
+    return Match.FOLDED if theirs.lower() == ours.lower() else Match.NONE
+
+
+def _question_end(asked: bytes) -> int:
+    return len(asked) - (len(_OPT) if asked[11] else 0)
 
 
 def read(packet: bytes, asked: bytes) -> Heard | None:
     """Return what the packet says in answer to the query `asked`; None if it is no answer to that, or unusual in any way."""
-    question_end = len(asked) - len(_OPT)
-    if len(packet) < question_end or packet[:2] != asked[:2] or packet[12:question_end] != asked[12:question_end]:
+    if match(packet, asked) is not Match.EXACT:
         return None
+    question_end = _question_end(asked)
     _, flags, *counts = _HEADER.unpack_from(packet)
     if flags & _KIND not in (_ANSWER, _NO_SUCH_NAME) or counts[0] != 1:
         return None
     try:
         name, _ = _name(packet, 12)
-        sections = _sections(packet, name.lower(), question_end, counts[1:])
+        name = name.lower()
+        sections = _sections(packet, name, question_end, counts[1:])
         (rdtype,) = struct.unpack_from("!H", packet, question_end - 4)
         return _heard(packet, name, rdtype, flags & 0xF, *sections)
     except (_Unusual, IndexError, struct.error):
@@ -69,13 +115,13 @@ def _heard(packet: bytes, name: str, rdtype: int, rcode: int, answers: list[_Rec
     if len(aliases) + len(found) != len(answers) or any(kind != SOA for _, kind, *_ in authority):
         raise _Unusual
     ttls: list[int] = []
-    while not (ours := [record for record in found if record[0] == name.lower()]) and name.lower() in aliases:
-        ttl, begin = aliases[name.lower()]
+    while not (ours := [record for record in found if record[0] == name]) and name in aliases:
+        ttl, begin = aliases[name]
         ttls.append(ttl)
-        name, _ = _name(packet, begin)
+        name = _name(packet, begin)[0].lower()
         if len(ttls) > MOST_ALIASES:
             raise _Unusual
-    soa = None if ours else _soa_of(packet, name.lower(), authority)
+    soa = None if ours else _soa_of(packet, name, authority)
     if (ours and rcode == NXDOMAIN) or (not ours and authority and not soa):
         raise _Unusual
     family = AF_INET if rdtype == A else AF_INET6

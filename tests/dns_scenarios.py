@@ -10,6 +10,12 @@
 | `tcsix` | silence to whoever asks for AAAA; A is truncated over UDP, and 50 ms away over TCP |
 | `tcdead` | truncated over UDP; over TCP the connection is closed without a word |
 | `wrongid` `wrongq` `garbage` | at once a packet with another id or question (naming `FORGED`), or of nonsense; then the answer |
+| `flood-N` `endless` | at once N packets with other ids; then the answer; such packets without end, and nothing over TCP |
+| `drown-N` | at once N packets with other ids, and no answer but over TCP |
+| `spelt` | at once a forged answer that is right but for the case of the letters; then the answer |
+| `fold` `foldudp` | the answer, its question in small letters; over UDP so, and nothing over TCP |
+| `noedns` `header` | FORMERR to a question with EDNS, as a whole or as a header alone; without, the answer |
+| `lame` | no answer, but the names of other servers |
 | `poison` | with an address for `victim.test` that nobody asked for |
 | `chain-N` `split-N` `loop` `dangling` | N aliases in one answer; one alias an answer; a circle; an alias of nothing |
 | `ttl-N` | with this TTL, up to 2**32 - 1 |
@@ -22,7 +28,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 
 import dns.message
 import dns.rcode
@@ -88,22 +95,28 @@ def poison(response: dns.message.Message, name: str, rdtype: dns.rdatatype.Rdata
     response.answer.append(dns.rrset.from_text("victim.test.", 300, "IN", "A", FORGED))
 
 
-def forged(wire: bytes) -> list[bytes]:
+def lame(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+    response.authority.append(dns.rrset.from_text(f"{name}.", 300, "IN", "NS", "ns1.other.test."))
+
+
+def forged(wire: bytes) -> Iterable[bytes]:
     """Return what somebody else would send, for a query of one of those scenarios."""
     query = dns.message.from_wire(wire)
-    name = query.question[0].name.to_text(omit_final_dot=True)
-    scenario = name.partition(".")[0]
+    name = query.question[0].name.to_text(omit_final_dot=True).lower()
+    scenario, _, argument = name.partition(".")[0].partition("-")
     if scenario == "garbage":
         return [b"\x00\x01 nonsense", wire[:2] + b"\xff" * 40]
-    if scenario not in ("wrongid", "wrongq"):
+    if scenario not in ("wrongid", "wrongq", "flood", "drown", "endless", "spelt"):
         return []
-    asked = query if scenario == "wrongid" else dns.message.make_query("other.test.", query.question[0].rdtype, id=query.id)
+    asked = query if scenario != "wrongq" else dns.message.make_query("other.test.", query.question[0].rdtype, id=query.id)
     response = dns.message.make_response(asked)
     add(response, name, query.question[0].rdtype, [FORGED])
     packet = bytearray(response.to_wire())
-    if scenario == "wrongid":
+    if scenario == "spelt":
+        return [in_small_letters(bytes(packet))]
+    if scenario != "wrongq":
         packet[0] ^= 0xFF
-    return [bytes(packet)]
+    return repeat(bytes(packet)) if scenario == "endless" else [bytes(packet)] * int(argument or 1)
 
 
 def _with_addresses(*addresses: str) -> Scenario:
@@ -121,6 +134,7 @@ SCENARIOS: dict[str, Scenario] = {
     "refused": lambda response, *_: response.set_rcode(dns.rcode.REFUSED),
     "many": lambda response, name, rdtype, _: add(response, name, rdtype, [f"192.0.2.{n}" for n in range(200)]),
     "poison": poison,
+    "lame": lame,
     "chain": chain,
     "split": split,
     "loop": lambda response, name, *_: alias(response, name, name),
@@ -133,9 +147,17 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
-def with_raw_ttl(wire: bytes, name: str) -> bytes:
-    """Patch the TTL of the one address of `ttl-N`: dnspython itself writes no TTL above 2**31 - 1."""
-    scenario, _, ttl = name.partition(".")[0].partition("-")
-    if scenario != "ttl":
-        return wire
-    return wire.replace(struct.pack("!IH", 300, 4), struct.pack("!IH", int(ttl), 4))
+def as_sent(response: dns.message.Message, name: str) -> bytes:
+    """The packet, with what dnspython itself writes in none: a TTL above 2**31 - 1, another spelling, a header alone."""
+    wire = response.to_wire(max_size=65535)
+    scenario, _, argument = name.partition(".")[0].partition("-")
+    if scenario == "ttl":
+        return wire.replace(struct.pack("!IH", 300, 4), struct.pack("!IH", int(argument), 4))
+    if scenario == "header" and response.rcode() == dns.rcode.FORMERR:
+        return wire[:4] + bytes(8)
+    return in_small_letters(wire) if scenario in ("fold", "foldudp") else wire
+
+
+def in_small_letters(wire: bytes) -> bytes:
+    end = wire.index(0, 12)
+    return wire[:12] + wire[12:end].lower() + wire[end:]

@@ -9,13 +9,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 
 import dns.flags
 import dns.message
 import dns.rcode
 import dns.rdatatype
 
-from tests.dns_scenarios import PUBLIC, SCENARIOS, add, forged, plain, with_raw_ttl
+from tests.dns_scenarios import PUBLIC, SCENARIOS, add, as_sent, forged, plain
 
 
 class NameServer:
@@ -42,7 +43,7 @@ class NameServer:
     def handle(self, wire: bytes, transport: str) -> bytes | None:
         query = dns.message.from_wire(wire)
         question = query.question[0]
-        name = question.name.to_text(omit_final_dot=True)
+        name = question.name.to_text(omit_final_dot=True).lower()
         key = (name, dns.rdatatype.to_text(question.rdtype), transport)
         with self._lock:
             self.queries[key] += 1
@@ -56,7 +57,7 @@ class NameServer:
                 self._in_flight -= 1
         if response is None:
             return None
-        return with_raw_ttl(response.to_wire(max_size=65535), name)
+        return as_sent(response, name)
 
     def _respond(
         self, query: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, transport: str, times: int
@@ -67,10 +68,13 @@ class NameServer:
             response.set_rcode(dns.rcode.SERVFAIL)
         elif name in self.hosts:
             add(response, name, rdtype, self.hosts[name])
+        elif scenario in ("noedns", "header") and query.edns >= 0:
+            response.set_rcode(dns.rcode.FORMERR)
+            response.use_edns(False)
         elif (
             scenario == "to"
             or (scenario == "drop1" and times == 1)
-            or (scenario == "tcdead" and transport == "tcp")
+            or (scenario in ("tcdead", "foldudp", "endless") and transport == "tcp")
             or (scenario == "tcsix" and rdtype == dns.rdatatype.AAAA)
         ):
             return None
@@ -90,7 +94,9 @@ class _UdpHandler(socketserver.BaseRequestHandler):
         wire, sock = self.request
         reply = self.server.names.handle(wire, "udp")
         if reply is not None:
-            for packet in (*forged(wire), reply):
+            for packet in chain(forged(wire), [] if b"drown" in wire.lower() else [reply]):
+                if self.server.names.closing.is_set():
+                    return
                 sock.sendto(packet, self.client_address)
 
 

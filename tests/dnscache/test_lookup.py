@@ -6,6 +6,7 @@ import pytest
 from dnscache.answers import Status
 from dnscache.lookup import ask, configured_servers
 from tests.dns_scenarios import PLAIN, PLAIN_V6
+from tests.nameserver import serve_names
 
 
 @pytest.fixture
@@ -25,6 +26,14 @@ def look_up(dns_server):
         ("wrongid.test", (PLAIN,), 300),
         ("wrongq.test", (PLAIN,), 300),
         ("garbage.test", (PLAIN,), 300),
+        ("spelt.test", (PLAIN,), 300),
+        ("fold.test", (PLAIN,), 300),
+        ("foldudp.test", (PLAIN,), 300),
+        ("noedns.test", (PLAIN,), 300),
+        ("header.test", (PLAIN,), 300),
+        ("flood-40.test", (PLAIN,), 300),
+        ("flood-10000.test", (PLAIN,), 300),
+        ("drown-100.test", (PLAIN,), 300),
         ("poison.test", (PLAIN,), 300),
         ("chain-3.test", (PLAIN,), 60),
         ("split-3.test", (PLAIN,), 60),
@@ -45,10 +54,10 @@ def test_addresses_come_with_the_time_that_they_hold(look_up, name, addresses, t
     ("name", "status", "ttl"),
     [
         ("nx.test", Status.NXDOMAIN, 30),
-        ("nxnosoa.test", Status.NXDOMAIN, 60),
+        ("nxnosoa.test", Status.NXDOMAIN, 5),
         ("nxbig.test", Status.NXDOMAIN, 3600),
         ("nodata.test", Status.NODATA, 30),
-        ("nodatanosoa.test", Status.NODATA, 60),
+        ("nodatanosoa.test", Status.NODATA, 5),
         ("dangling.test", Status.NXDOMAIN, 30),
     ],
 )
@@ -65,6 +74,7 @@ def test_no_addresses_is_an_answer_too(look_up, name, status, ttl):
         ("refused.test", "REFUSED"),
         ("tcdead.test", "EOF"),
         ("loop.test", "chain is too long"),
+        ("lame.test", "named other servers"),
         ("split-9.test", "more than 8 aliases"),
     ],
 )
@@ -118,6 +128,42 @@ def test_the_next_server_is_asked_when_one_fails(dns_server):
 
     assert reply.addresses == (PLAIN,)
     assert reply.resolve_ms < 900
+
+
+def test_the_next_server_is_asked_when_one_only_names_others(dns_server):
+    with serve_names("127.0.0.2") as knowing:
+        knowing.hosts = {"lame.test": [PLAIN]}
+        reply = ask("lame.test", seconds=5, servers=(dns_server.address, knowing.address))
+
+    assert (reply.status, reply.addresses) == (Status.OK, (PLAIN,))
+    assert dns_server.count("lame.test", "A") == 1
+
+
+def test_a_flood_of_forged_answers_is_left_at_the_deadline(look_up):
+    reply = look_up("endless.test", seconds=1.2)
+
+    assert reply.status is Status.TIMEOUT
+    assert reply.resolve_ms < 2000
+
+
+def test_a_server_that_changes_letters_is_asked_by_tcp_once(look_up, dns_server):
+    for name in ("fold.a.test", "fold.b.test", "fold.c.test"):
+        assert look_up(name).addresses == (PLAIN,)
+
+    assert [dns_server.count(f"fold.{zone}.test", "A", "tcp") for zone in "abc"] == [1, 0, 0]
+
+
+def test_a_server_that_repeats_letters_over_tcp_is_doubted_each_time(look_up, dns_server):
+    for name in ("spelt.a.test", "spelt.b.test"):
+        assert look_up(name).addresses == (PLAIN,)
+
+    assert [dns_server.count(f"spelt.{zone}.test", "A", "tcp") for zone in "ab"] == [1, 1]
+
+
+def test_a_question_without_edns_is_asked_once_more_and_no_other(look_up, dns_server):
+    look_up("noedns.test")
+
+    assert dns_server.count("noedns.test", "A") == 2
 
 
 def test_a_port_where_nobody_listens_is_told_at_once():

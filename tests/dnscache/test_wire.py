@@ -38,17 +38,23 @@ def by_dnspython(packet, asked):
         return None
 
 
+@pytest.mark.parametrize("with_edns", [True, False])
 @pytest.mark.parametrize("rdtype", TYPES.values())
 @pytest.mark.parametrize("name", ["www.example.org", "a", "x" * 63 + ".test", "_dmarc.a-b.test", r"odd\032one.test"])
-def test_a_query_is_what_dnspython_would_send(name, rdtype):
-    packet = wire.query(name, rdtype)
-    theirs = dns.message.make_query(name, rdtype, id=int.from_bytes(packet[:2]), use_edns=0, payload=wire.UDP_PAYLOAD_BYTES)
+def test_a_query_is_what_dnspython_would_send_but_for_the_case_of_letters(name, rdtype, with_edns):
+    packet = wire.query(name, rdtype, with_edns=with_edns)
+    edns = 0 if with_edns else -1
+    theirs = dns.message.make_query(name, rdtype, id=int.from_bytes(packet[:2]), use_edns=edns, payload=wire.UDP_PAYLOAD_BYTES)
 
-    assert packet == theirs.to_wire()
+    assert packet[12:].lower() == theirs.to_wire()[12:].lower()
+    assert packet[:12] == theirs.to_wire()[:12]
 
 
-def test_no_two_queries_have_ids_that_could_be_guessed():
-    assert len({wire.query("a.test", dns.rdatatype.A)[:2] for _ in range(100)}) > 90
+def test_no_two_queries_have_ids_or_letters_that_could_be_guessed():
+    packets = [wire.query("www.example.org", dns.rdatatype.A) for _ in range(100)]
+
+    assert len({packet[:2] for packet in packets}) > 90
+    assert len({packet[12:-4] for packet in packets}) > 90
 
 
 @given(types, st.sampled_from([0, 0, 0, 2, 3]), records, records, st.booleans(), st.booleans())
@@ -76,6 +82,19 @@ def _uncompressed(response):
         rdata = rrset[0].to_wire()
         body += rrset.name.to_wire() + struct.pack("!HHLH", rrset.rdtype, getattr(rrset, "rdclass", 1), rrset.ttl, len(rdata)) + rdata
     return header + body
+
+
+@given(types, st.binary(max_size=60), st.integers(0, 59))
+def test_what_is_taken_for_an_answer_has_the_id_and_the_question(rdtype, noise, place):
+    asked = wire.query("www.a.test", rdtype)
+    answer = bytearray(NameServer().handle(asked, "udp"))
+    answer[place : place + len(noise)] = noise
+    packet = bytes(answer)
+
+    if wire.match(packet, asked) is not wire.Match.NONE:
+        end = len(asked) - 11
+        assert packet[:2] == asked[:2]
+        assert packet[12:end].lower() == asked[12:end].lower() or packet[4:6] == bytes(2)
 
 
 @given(st.data(), types, st.sampled_from(["plain", "chain-3", "nx", "dual", "v6", "dangling", "many", "mixed", "nodata"]))

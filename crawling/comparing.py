@@ -25,14 +25,16 @@ KINDS = ("added", "gone", "changed", "flipped")
 #: Same content: the digest where both have one; else the fingerprint. A redirect has its target for content. Only what that needs is read
 #: of every page: with all columns, two runs of 100,000 pages take four times as long. That a URL is of its page's run is said, too, or else
 #: the database reads those of all runs.
+#: A 304 confirms an earlier page, whose status was 200 and whose digest stands in its row.
 SIDE = """
-    SELECT u.fingerprint AS key, u.url, u.queue_id, p.url_id, p.status, p.digest, p.fingerprint, nullif(p.final_url, u.url) AS target
+    SELECT u.fingerprint AS key, u.url, u.queue_id, p.url_id, p.digest, p.fingerprint,
+        nullif(p.final_url, u.url) AS target,
+        CASE WHEN p.unchanged_since IS NULL THEN p.status ELSE 200 END AS status
     FROM crawling_page p JOIN crawling_url u ON u.id = p.url_id
 """
 PAIRS = f"""
     SELECT old.url_id AS old_id, new.url_id AS new_id, coalesce(new.url, old.url) AS url, coalesce(new.queue_id, old.queue_id) AS queue_id,
         CASE WHEN old.url_id IS NULL THEN 'added' WHEN new.url_id IS NULL THEN 'gone' WHEN old.status <> new.status THEN 'flipped'
-            WHEN new.status = 304 THEN 'same'
             WHEN coalesce(old.digest <> new.digest, old.fingerprint <> new.fingerprint) THEN 'changed'
             WHEN old.target IS DISTINCT FROM new.target THEN 'changed'
             ELSE 'same' END AS kind

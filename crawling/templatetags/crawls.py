@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from crawling.models import CrawlJob
 from crawling.models.jobs import RunState
+from crawling.rules.statuses import NOT_MODIFIED_STATUS
 
 register = template.Library()
 #: states in which nothing will happen until somebody says so; every page of the crawl tells
@@ -21,6 +22,20 @@ RESTING = (RunState.PAUSING, RunState.PAUSED)
 def shell(text: str) -> str:
     """As a shell takes it for one word."""
     return shlex.quote(text)
+
+
+@register.filter
+def status_words(status: int) -> str:
+    """An HTTP status; a 304 confirms a page that was fetched before with status 200."""
+    return "200 (not modified)" if status == NOT_MODIFIED_STATUS else str(status)
+
+
+@register.filter
+def seconds(span: float) -> str:
+    """A short time with its unit, never rounded to nothing: `20 s`, `1.25 s`, `50 ms`, `< 1 ms`."""
+    if span == 0 or span >= 1:
+        return f"{round(span, 2):g} s"
+    return f"{1000 * span:.0f} ms" if span >= 0.001 else "< 1 ms"
 
 
 @register.simple_tag

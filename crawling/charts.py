@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from io import StringIO
 
@@ -37,13 +37,17 @@ OF_ALL = """(
 
 @dataclass(frozen=True)
 class Point:
-    """What was done in the interval that begins at `at`. A retry takes failures off again, so they may be negative."""
+    """What was done in the interval that begins at `at`. A retry takes failures off again, so they may be negative.
+
+    is_open: the interval is not over yet, so its sums are lower than they will be.
+    """
 
     at: datetime
     fetched: int
     failed: int
     discovered: int
     bytes: int
+    is_open: bool = False
 
     @property
     def megabytes(self) -> float:
@@ -77,17 +81,18 @@ class Chart:
 def chart_of_all(hours: int) -> Chart:
     """What all crawls together did in the last hours."""
     now = timezone.now()
-    return _chart(now - timedelta(hours=hours), now, SPANS[hours], None)
+    return _chart(now - timedelta(hours=hours), now, SPANS[hours], None, goes_on=True)
 
 
 def chart_of_run(run: Run) -> Chart:
     """What a run did from its first fetch to its end or now."""
     until = run.finished_at or timezone.now()
     since = run.started_at or until
-    return _chart(since, until, max(1, -(-int((until - since).total_seconds() // 60 + 1) // POINTS)), run)
+    minutes = max(1, -(-int((until - since).total_seconds() // 60 + 1) // POINTS))
+    return _chart(since, until, minutes, run, goes_on=run.finished_at is None)
 
 
-def _chart(since: datetime, until: datetime, minutes: int, run: Run | None) -> Chart:
+def _chart(since: datetime, until: datetime, minutes: int, run: Run | None, *, goes_on: bool) -> Chart:
     step = timedelta(minutes=minutes)
     first = since.replace(second=0, microsecond=0)
     with connection.cursor() as cursor:
@@ -97,7 +102,11 @@ def _chart(since: datetime, until: datetime, minutes: int, run: Run | None) -> C
         )
         sums = {at: rest for at, *rest in cursor.fetchall()}
     length = int((until - first) / step) + 1
-    return Chart(minutes, tuple(Point(at, *sums.get(at, (0, 0, 0, 0))) for at in (first + i * step for i in range(length))))
+    moments = [first + i * step for i in range(length)]
+    points = [Point(at, *sums.get(at, (0, 0, 0, 0))) for at in moments]
+    if goes_on:
+        points[-1] = replace(points[-1], is_open=True)
+    return Chart(minutes, tuple(points))
 
 
 def as_csv(chart: Chart) -> Iterator[str]:

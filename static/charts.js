@@ -7,7 +7,8 @@
 
   function read(table) {
     const heads = [...table.querySelectorAll("thead th")].slice(1);
-    const rows = [...table.querySelectorAll("tbody tr")];
+    // An interval that is not over yet would draw a cliff at the end; the table has it.
+    const rows = [...table.querySelectorAll("tbody tr:not([data-open])")];
     const times = rows.map((row) => Date.parse(row.querySelector("time").dateTime) / 1000);
     const lines = heads.map((_, i) => rows.map((row) => Number(row.querySelectorAll("data")[i].value)));
     return { labels: heads.map((head) => [head.textContent, Number(head.dataset.line)]), data: [times, ...lines] };
@@ -25,33 +26,50 @@
     return step < 86400 ? text.slice(11, 16) : text.slice(0, 10);
   }
 
-  function options(labels, width) {
+  // A bar an interval: its height is a sum, and a line would promise what lies between two sums.
+  const bars = uPlot.paths.bars({ size: [0.8, 40] });
+  const INCREMENTS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+
+  // `step`: seconds of an interval. Ticks are never closer than that, so no two have the same label.
+  function options(labels, times, width, step) {
     const { text, grid, lines } = colours();
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui" };
+    const seconds = {
+      ...axis,
+      space: 60,
+      incrs: INCREMENTS.filter((increment) => increment >= step),
+      values: (_, ticks, __, ___, increment) => ticks.map((tick) => clock(tick, increment)),
+    };
+    const moment = (_, at) => (at == null ? "–" : new Date(at * 1000).toISOString().slice(0, 16).replace("T", " "));
     return {
       width,
       height: HEIGHT,
-      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-      scales: { y: { range: (_, least, most) => [Math.min(0, least), Math.max(1, most * 1.05)] } },
-      axes: [{ ...axis, values: (_, ticks, __, ___, step) => ticks.map((tick) => clock(tick, step)) }, { ...axis, size: 72 }],
+      scales: {
+        x: { time: false, range: () => [times[0] - step / 2, times.at(-1) + step / 2] },
+        y: { range: (_, least, most) => [Math.min(0, least), Math.max(1, most * 1.05)] },
+      },
+      axes: [seconds, { ...axis, size: 72 }],
       cursor: { drag: { x: false, y: false } },
-      series: [
-        { value: "{YYYY}-{MM}-{DD} {HH}:{mm}" },
-        ...labels.map(([label, line]) => ({ label, stroke: lines[line], width: 1.5, dash: line === 1 ? [6, 3] : undefined, points: { show: false } })),
-      ],
+      series: [{ label: "Time", value: moment }, ...labels.map(([label, line], place) => series(label, lines[line], place))],
     };
+  }
+
+  // What was found counts something else than the pages: it is drawn as a line before the bars.
+  function series(label, colour, place) {
+    const common = { label, stroke: colour, width: 1, points: { show: false } };
+    return place < 2 ? { ...common, fill: colour, paths: bars } : { ...common, width: 1.5, dash: [6, 3] };
   }
 
   // A chart is no news to who cannot see it: its table has the same numbers.
   function draw(figure) {
     const table = figure.querySelector("table");
-    if (!table || table.querySelectorAll("tbody tr").length < 2) return;
+    if (!table || !table.querySelector("tbody tr:not([data-open])")) return;
     const place = document.createElement("div");
     place.className = "drawing";
     place.setAttribute("aria-hidden", "true");
     figure.prepend(place);
     const { labels, data } = read(table);
-    const chart = new uPlot(options(labels, place.clientWidth), data, place);
+    const chart = new uPlot(options(labels, data[0], place.clientWidth, 60 * Number(figure.dataset.minutes)), data, place);
     const observer = new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT }));
     observer.observe(place);
     drawn.push(() => { observer.disconnect(); chart.destroy(); place.remove(); });

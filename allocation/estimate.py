@@ -30,13 +30,17 @@ class Term:
 
 @dataclass(frozen=True)
 class Tenant:
-    """A process that holds something. term: None if it has never finished a shift, so that nothing is known."""
+    """A process that holds something. term: None if it has never finished a shift, so that nothing is known.
+
+    is_ahead: it waits in line and holds only in what is played forward.
+    """
 
     id: int
     label: str
     maximum: Vector
     allocation: Vector
     term: Term | None = None
+    is_ahead: bool = False
 
     @property
     def is_reserved(self) -> bool:
@@ -135,7 +139,8 @@ class _Play:
         held = banker.plus(before.allocation, waiter.amounts) if before else waiter.amounts
         self.holders[waiter.process] = Tenant(waiter.process, waiter.label, waiter.maximum, held, before.term if before else None)
         if before is None and waiter.usual is not None:
-            self.holders[waiter.process] = Tenant(waiter.process, waiter.label, waiter.maximum, held, Term(waiter.usual, waiter.usual))
+            term = Term(waiter.usual, waiter.usual)
+            self.holders[waiter.process] = Tenant(waiter.process, waiter.label, waiter.maximum, held, term, is_ahead=True)
             self.ends[waiter.process] = self.clock + waiter.usual
 
     def _let_the_next_finish(self) -> None:
@@ -164,6 +169,8 @@ def _sentence(waiter: Waiter, available: Vector, seconds: float, returned: Seque
 
 def _term(tenant: Tenant) -> str:
     assert tenant.term is not None
+    if tenant.is_ahead and tenant.term.usual is not None:
+        return f"{tenant.label}, next in line, starts and gives back after its usual {_span(tenant.term.usual)} shift"
     if tenant.term.usual is None:
         return f"the reservation of {tenant.label} ends as set"
     if tenant.term.left <= 0:

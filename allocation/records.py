@@ -36,7 +36,7 @@ def _event_row(event: Event, measures: list[Measure]) -> EventRow:
 
 
 def pool_cards() -> list[PoolCard]:
-    """Every pool, with how full it is and how many wait; those nobody is registered in, such as a trial's when it is over, last."""
+    """Every pool that crawls use, with how full it is and how many requests wait; pools without processes last."""
     active = dict(Process.objects.filter(state=ProcessState.ACTIVE).order_by().values_list("pool").annotate(Count("pk")))
     waiting = dict(Request.objects.filter(state=RequestState.WAITING).order_by().values_list("pool").annotate(Count("pk")))
     cards = [
@@ -49,6 +49,6 @@ def pool_cards() -> list[PoolCard]:
             processes=active.get(pool.pk, 0),
             waiting=waiting.get(pool.pk, 0),
         )
-        for pool in Pool.objects.prefetch_related("classes").order_by("name")
+        for pool in Pool.objects.filter(is_experiment=False).prefetch_related("classes").order_by("name")
     ]
     return sorted(cards, key=lambda card: not card.processes)

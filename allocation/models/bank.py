@@ -33,6 +33,7 @@ class Pool(models.Model):
     bypass_limit = models.PositiveIntegerField(default=10, help_text="times the oldest waiter may be passed by one that holds nothing")
     reserved = ArrayField(models.IntegerField(), help_text="units left to urgent starts, by class")
     updated_at = models.DateTimeField(db_default=ClockTimestamp())
+    is_experiment = models.BooleanField(default=False, db_default=False, help_text="made to measure a policy; no crawl uses it")
 
     class Meta:
         constraints = [

@@ -15,8 +15,17 @@ from allocation.values import NewClass
 
 
 @bank_transaction
-def create_pool(*, name: str, classes: Sequence[NewClass], policy: str = Policy.BANKER) -> Pool:
-    """Open a bank with these classes, in this order. Raises BadClasses, BadPolicy, PoolNameTaken."""
+def create_pool(
+    *,
+    name: str,
+    classes: Sequence[NewClass],
+    policy: str = Policy.BANKER,
+    is_experiment: bool = False,
+) -> Pool:
+    """Open a bank with these classes, in this order. Raises BadClasses, BadPolicy, PoolNameTaken.
+
+    is_experiment: lists of pools leave it out; its own page shows it.
+    """
     keys = [new.key for new in classes]
     bad = [new.key for new in classes if not new.key or keys.count(new.key) > 1 or type(new.capacity) is not int or new.capacity < 0]
     if bad or not classes:
@@ -26,7 +35,9 @@ def create_pool(*, name: str, classes: Sequence[NewClass], policy: str = Policy.
     capacity = [new.capacity for new in classes]
     try:
         with transaction.atomic():
-            pool = Pool.objects.create(name=name, policy=policy, capacity=capacity, available=capacity, reserved=[0] * len(capacity))
+            pool = Pool.objects.create(
+                name=name, policy=policy, capacity=capacity, available=capacity, reserved=[0] * len(capacity), is_experiment=is_experiment
+            )
     except IntegrityError as error:
         raise PoolNameTaken(name=name) from error
     ResourceClass.objects.bulk_create(

@@ -41,7 +41,7 @@ class Leg:
         self._workload = replace(workload, jobs=tuple(job.at_once() for job in workload.jobs)) if at_once else workload
         classes = [NewClass(*one, capacity) for one, capacity in zip(CLASSES, workload.capacity, strict=True)]
         bank = Policy.BANKER if policy == TrialPolicy.BANKER else Policy.NAIVE
-        self.pool = create_pool(name=trial.pool_name(policy), classes=classes, policy=bank)
+        self.pool = create_pool(name=trial.pool_name(policy), classes=classes, policy=bank, is_experiment=True)
         self.waits = Waits()
         #: process and epoch of every shift that is alive
         self.leases: dict[int, int] = {}

@@ -9,10 +9,10 @@ from allocation.banker import Vector, plus
 
 #: the resource classes of a trial: key, unit and what one stands for; its requests share them by agreement, nothing enforces them
 CLASSES = (
-    ("fetch_slots", "slot", "Stands for fetches under way; a trial only counts it."),
-    ("memory", "16 MiB", "Stands for documents in hand; a trial only counts it."),
-    ("dns_slots", "look-up", "Stands for names being looked up; a trial only counts it."),
-    ("archive_writers", "file", "Stands for open archive files; a trial only counts it."),
+    ("fetch_slots", "slots", "Stands for fetches under way; a trial only counts it."),
+    ("memory", "blocks of 16 MiB", "Stands for documents in hand; a trial only counts it."),
+    ("dns_slots", "look-ups", "Stands for names being looked up; a trial only counts it."),
+    ("archive_writers", "files", "Stands for open archive files; a trial only counts it."),
 )
 #: requests at work at the same time: each is a thread with a database connection of its own
 AT_A_TIME = 20

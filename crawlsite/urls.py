@@ -11,6 +11,7 @@ from crawlsite.overview.views import numbers, overview
 from crawlsite.preference_views import keep_refresh
 from crawlsite.token_views import revoke, tokens
 
+handler403 = "crawlsite.refusals.permission_denied"
 handler500 = "crawlsite.incidents.server_error"
 urlpatterns = [
     path("", overview, name="home"),

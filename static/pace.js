@@ -67,7 +67,7 @@
     const seconds = Math.round((Date.now() - freshAt) / 1000);
     const isOld = !isFresh || isStill() || seconds > 3 * Number(every.value) + 10;
     age.hidden = !isOld;
-    age.textContent = isOld ? `As of ${new Date(freshAt).toLocaleTimeString()}, ${words(seconds)} old` : "";
+    age.textContent = isOld ? `As of ${new Date(freshAt).toISOString().slice(11, 19)} UTC, ${words(seconds)} old` : "";
     document.body.classList.toggle("stale", !isFresh);
   }
   function words(seconds) {

@@ -1,0 +1,39 @@
+"""The pages that say why a request was refused, and what to do about it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+
+#: the group whose members can give roles
+ADMINISTRATOR = "administrator"
+#: administrators that a page names
+MOST_NAMED = 3
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403: what the role lacks; somebody without a role is told whom to ask for one."""
+    user = request.user
+    has_role = not user.is_authenticated or user.is_superuser or user.groups.exists()
+    facts = {"has_role": has_role, "administrators": _administrators() if not has_role else []}
+    return render(request, "403.html", facts, status=403)
+
+
+def _administrators() -> list[str]:
+    """User names of some who can give roles, the first made first."""
+    can_give = Q(is_superuser=True) | Q(groups__name=ADMINISTRATOR)
+    found = User.objects.filter(can_give, is_active=True).order_by("pk").distinct()
+    return list(found.values_list("username", flat=True)[:MOST_NAMED])
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form whose token does not fit: most often the session ended while the form was open."""
+    sent_from = urlsplit(request.headers.get("Referer", ""))
+    is_ours = url_has_allowed_host_and_scheme(sent_from.geturl(), {request.get_host()})
+    page = sent_from._replace(scheme="", netloc="").geturl() if is_ours else ""
+    return render(request, "403_csrf.html", {"page": page}, status=403)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from django.utils.text import capfirst
-
 from crawling.budget_form import BudgetForm, budget_answers
 from crawling.fetching_form import FetchingForm, fetching_answers
 from crawling.filters_form import FiltersForm, filters_answers
-from crawling.form_fields import lines_field, plain, scaled
+from crawling.form_fields import as_sentence, lines_field, plain, scaled
 from crawling.forms import FORM_FIELD, SCALES, CrawlForm
 from crawling.models import CrawlJob
 from crawling.politeness_form import PolitenessForm, politeness_answers
@@ -44,7 +42,7 @@ class EditForm(FiltersForm, BudgetForm, ThresholdsForm, PolitenessForm, Fetching
         """Put each mistake beside the field that it is about."""
         for key, message in errors.items():
             field = FORM_FIELD.get(key, key).partition(".")[0]
-            self.add_error(field if field in self.fields else None, capfirst(message))
+            self.add_error(field if field in self.fields else None, as_sentence(message))
 
 
 def edit_answers(crawl: CrawlJob) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django import forms
+from django.utils.text import capfirst
 
 MIB = 1024 * 1024
 
@@ -17,6 +18,11 @@ def lines_field(label: str, help_text: str, *, rows: int = 2) -> forms.CharField
     """Text that is one entry a line."""
     widget = forms.Textarea(attrs={"rows": rows, "spellcheck": "false", "autocapitalize": "off"})
     return forms.CharField(label=label, help_text=help_text, required=False, strip=False, widget=widget)
+
+
+def as_sentence(message: str) -> str:
+    """The message with a capital, unless it begins with a URL, which is quoted as it is."""
+    return message if "://" in message.partition(" ")[0] else capfirst(message)
 
 
 def lines(text: str) -> list[str]:

@@ -7,14 +7,13 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.utils.text import capfirst
 
 from allocation.wording import Measure
 from crawling.budget_form import NAMES as BUDGET_NAMES
 from crawling.budget_form import BudgetForm, budget_answers
 from crawling.fetching_form import TABLES, FetchingForm, fetching_answers
 from crawling.filters_form import FiltersForm, filters_answers
-from crawling.form_fields import MIB, lines, number_field, plain, scaled
+from crawling.form_fields import MIB, as_sentence, lines, number_field, plain, scaled
 from crawling.models import CrawlJob
 from crawling.ordering_form import OrderingForm, ordering_answers
 from crawling.politeness_form import PolitenessForm, politeness_answers
@@ -165,7 +164,7 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         """Put each of an order's mistakes beside the field that it is about; lines of a file go into the box, where they can be mended."""
         for key, message in errors.items():
             field = _form_field(key)
-            self.add_error(field if field in self.fields else None, self._no_number(field) or capfirst(message))
+            self.add_error(field if field in self.fields else None, self._no_number(field) or as_sentence(message))
         self.keep_lines()
 
     def _no_number(self, field: str) -> str:

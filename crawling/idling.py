@@ -15,6 +15,7 @@ from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.names import HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES
+from crawling.rules.stalls import GRANTED
 
 #: the run's host that is free first, the seconds until then, the other crawl that has it leased, if one has, and whether it waits for
 #: its name
@@ -72,7 +73,7 @@ def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None)
         return {}
     states = {run.pk: run.state for run in runs}
     why = {run: Why(states[run], "It is about to ask the bank for a shift.") for run in idle}
-    at_bank = {run: Why(states[run], "Granted; a worker is about to take up its shift.") for run, p in idle.items() if _is_granted(p)}
+    at_bank = {run: Why(states[run], GRANTED) for run, p in idle.items() if _is_granted(p)}
     run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
     at_bank.update(
         (run_of[process], Why("waiting", wait.reason)) for process, wait in (waits_of(run_of) if waits is None else waits).items()

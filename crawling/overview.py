@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crawling.idling import Why, waiting_runs, why_idle
 from crawling.listing import state_counts
-from crawling.models import CrawlJob, Run, RunCount, RunTotal, Shift
+from crawling.models import CrawlJob, Run, RunCount, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.stalls import QUIET_SECONDS
 from crawling.run_page.rates import rates_now
@@ -41,23 +41,27 @@ class Idle:
 
 @dataclass(frozen=True)
 class Worry:
-    """A crawl that somebody has to see to: it failed, ended in vain, paused by itself, or has fallen silent."""
+    """A crawl that needs attention: it failed, paused by itself, or has fallen silent."""
 
     crawl: CrawlJob
     word: str
     sentence: str
-    look: str = ""
 
 
 @dataclass(frozen=True)
 class CrawlsNow:
-    """`states`: crawls by state, those of none left out; the lists are the first few of theirs, the numbers all."""
+    """`states`: crawls by state, those of none left out; the lists are the first few of theirs, the numbers all.
+
+    working: crawls with a live shift. waiting: those that the state *waiting* counts. resting: all others that are to
+    work, such as those between two shifts; working + resting = queued + running of `states`.
+    """
 
     states: dict[str, int]
     at_work: Sequence[AtWork]
     working: int
     idle: Sequence[Idle]
     waiting: int
+    resting: int
     worries: Sequence[Worry]
     worried: int
     pages_per_second: float
@@ -68,7 +72,7 @@ def crawls_now() -> CrawlsNow:
     waiting = waiting_runs()
     live = list(Run.objects.filter(state__in=WORKING_STATES).select_related("crawl").order_by("pk"))
     working = set(Shift.objects.filter(process__run__in=live, ended_at=None).values_list("process__run", flat=True))
-    rates = rates_now({run.pk: run.started_at for run in live if run.started_at})
+    rates = rates_now(working)
     busy = sorted((run for run in live if run.pk in working), key=lambda run: -(rates.get(run.pk) or 0))
     idle = sorted((run for run in live if run.pk not in working), key=lambda run: run.pk not in waiting)
     views = crawl_views([run.crawl for run in busy[:SOME]])
@@ -79,15 +83,16 @@ def crawls_now() -> CrawlsNow:
         at_work=[AtWork(run.crawl, view, rates.get(run.pk)) for run, view in zip(busy[:SOME], views, strict=True)],
         working=len(busy),
         idle=[Idle(run.crawl, reasons.get(run.pk, Why(run.state, run.reason))) for run in idle[:SOME]],
-        waiting=len(idle),
+        waiting=sum(run.pk in waiting for run in idle),
+        resting=sum(run.pk not in waiting for run in idle),
         worries=worries[:MOST_WORRIES],
         worried=len(worries),
-        pages_per_second=sum(rate or 0 for rate in rates.values()),
+        pages_per_second=round(sum(rates.values()), 1),
     )
 
 
 def _worries() -> list[Worry]:
-    """Troubles first, then what failed, or came to nothing, within a day. At most a hundred of each are read."""
+    """Troubles first, then what failed within a day. At most a hundred of each are read."""
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)
     alive = Shift.objects.filter(process__run=OuterRef("pk"), ended_at=None, started_at__lt=quiet_since)
@@ -96,12 +101,8 @@ def _worries() -> list[Worry]:
     paused = latest.filter(~Q(trouble=""), state__in=[RunState.PAUSED, RunState.PAUSING])[:100]
     silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)[:100]
     failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)[:100]
-    vain = latest.filter(
-        Exists(RunTotal.objects.filter(run=OuterRef("pk"), succeeded=0)), state=RunState.FINISHED, finished_at__gte=now - RECENT
-    )
     return [
         *(Worry(run.crawl, "paused", run.trouble) for run in paused),
         *(Worry(run.crawl, "running", "Its shift has written nothing for five minutes.") for run in silent),
         *(Worry(run.crawl, "failed", run.reason) for run in failed),
-        *(Worry(run.crawl, "finished", run.reason, "vain") for run in vain[:100]),
     ]

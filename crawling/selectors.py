@@ -58,11 +58,6 @@ class CrawlView:
     finished_at: datetime | None
 
     @property
-    def look(self) -> str:
-        """The state's colour and sign: a run that ended with nothing to show for it looks otherwise than one that has something."""
-        return "vain" if self.state == "finished" and not self.counts.succeeded else self.state
-
-    @property
     def seconds(self) -> float | None:
         """How long the run has lasted, from its first fetch on."""
         if self.started_at is None:

@@ -61,8 +61,9 @@ class Overview(Schema):
     """The lists hold the first few; the numbers count all."""
 
     states: dict[str, int] = Field(description="crawls by state")
-    working: int
-    waiting: int
+    working: int = Field(description="crawls with a live shift")
+    waiting: int = Field(description="crawls in the state *waiting*")
+    resting: int = Field(description="other crawls that are to work and have no live shift")
     worried: int
     pages_per_second: float
     at_work: list[CrawlAtWork]
@@ -71,7 +72,7 @@ class Overview(Schema):
 
 
 class StallOut(Schema):
-    cause: str = Field(description="fetching, polite rest, throttled by the site, waiting for a grant, paused, stuck, ...; ended")
+    cause: str = Field(description="fetching, crawl delay, throttled by the site, waiting for a grant, paused, stuck, ...; ended")
     sentence: str
     remedy: str = Field(description="what an operator can do; empty: nothing is needed")
     seconds: float | None = Field(description="until it goes on, where that is known")
@@ -82,7 +83,7 @@ class StallOut(Schema):
 @may_view
 def glance(request: Asking) -> dict[str, Any]:
     now = crawls_now()
-    numbers = {name: getattr(now, name) for name in ("states", "working", "waiting", "worried", "pages_per_second")}
+    numbers = {name: getattr(now, name) for name in ("states", "working", "waiting", "resting", "worried", "pages_per_second")}
     return {
         **numbers,
         "at_work": [{"crawl": one.crawl.pk, "name": one.crawl.name, "pages_per_second": one.rate} for one in now.at_work],

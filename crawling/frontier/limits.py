@@ -45,9 +45,7 @@ def in_vain(run: Run) -> str:
 
 
 def ending_of(run: Run) -> str:
-    """What to say of a run with nothing left to fetch: whether anything came of it, and whether limits kept anything out."""
-    if sentence := in_vain(run):
-        return sentence
+    """What to say of a run with nothing left to fetch: whether limits kept anything out."""
     kept_out = set(run.verdict_counts.values_list("rule", flat=True))
     if Rule.BUDGET in kept_out and (reached := soft_limit_reached(run)):
         return f"{reached.capitalize()}: no address that was found after that was let in, and all known before are done."
@@ -62,7 +60,7 @@ def ending_of(run: Run) -> str:
 def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:
     """The first of these limits that the run has reached, in words."""
     if pages is not None and _total(run, "fetched") >= pages:
-        return f"{pages} pages"
+        return f"{pages:,} pages"
     if size is not None and _total(run, "bytes") >= size:
         return filesizeformat(size)
     if seconds is not None and run.started_at and (timezone.now() - run.started_at).total_seconds() >= seconds:

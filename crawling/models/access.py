@@ -70,6 +70,11 @@ class AllowedNetwork(models.Model):
         ports = f"{self.port_from}" if self.port_from == self.port_to else f"{self.port_from}-{self.port_to}"
         return f"{self.network} port {ports}"
 
+    def clean(self) -> None:
+        if self.port_from and self.port_to and self.port_from > self.port_to:
+            sentence = f"Enter a port of {self.port_from} or more, as *Port from* is {self.port_from}."
+            raise ValidationError({"port_to": sentence})
+
 
 class TrustedProxy(models.Model):
     """A proxy that may fetch plain HTTP for crawls, and then chooses the address by itself. Only administrators add rows."""

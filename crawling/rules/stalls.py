@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from crawling.rules.statuses import explain, may_pass
+
 #: a shift that has written nothing for so long, though a host is free, is stuck
 QUIET_SECONDS = 300.0
 #: what should follow within a second or two and has not after so long is stuck
@@ -14,12 +16,16 @@ NO_REST_SECONDS = 1.0
 THROTTLES = (429, 503)
 
 
+GRANTED = "Its resources are reserved; the next free worker starts its shift."
+
+
 class Cause(StrEnum):
     """What keeps a run from fetching; `FETCHING` and `STARTING`: nothing does."""
 
     FETCHING = "fetching"
     STARTING = "about to start"
-    RESTING = "polite rest"
+    RESTING = "crawl delay"
+    RETRYING = "retrying after a failure"
     THROTTLED = "throttled by the site"
     EMPTY = "empty frontier"
     GRANT = "waiting for a grant"
@@ -29,7 +35,8 @@ class Cause(StrEnum):
     NO_KEEPER = "no keeper"
     WORKER_LOST = "worker lost"
     PAUSED = "paused"
-    ENDING = "ending"
+    PAUSING = "pausing"
+    STOPPING = "stopping"
     STUCK = "stuck"
 
 
@@ -103,7 +110,8 @@ def verdict(facts: Facts) -> Stall:
 def _ending(facts: Facts) -> Stall:
     if facts.quiet_seconds is not None and facts.quiet_seconds > QUIET_SECONDS:
         return Stall(Cause.STUCK, f"It is {facts.state}, but its shift has written nothing for {_time(facts.quiet_seconds)}.", KILL)
-    return Stall(Cause.ENDING, "The fetches under way are being finished first.")
+    cause = Cause.PAUSING if facts.state == "pausing" else Cause.STOPPING
+    return Stall(cause, "The fetches under way are being finished first.")
 
 
 KILL = "End the worker's process; the fetches in hand are tried again. Send the evidence to whoever looks after the crawler."
@@ -134,7 +142,7 @@ def _granted(facts: Facts, seconds: float) -> Stall:
         return Stall(
             Cause.STUCK, f"Granted {_time(seconds)} ago, and no worker has taken its shift up.", "See whether the workers are busy or hang."
         )
-    return Stall(Cause.STARTING, "Granted; a worker is about to take up its shift.")
+    return Stall(Cause.STARTING, GRANTED)
 
 
 def _empty(facts: Facts) -> Stall:
@@ -174,6 +182,12 @@ def _resting(host: NextHost) -> Stall:
             f"{host.name} answered {host.status}: too much for it. It is asked again in {_time(host.seconds)}.",
             "A longer delay between fetches would be kinder to it.",
             host.seconds,
+        )
+    if host.status is not None and may_pass(host.status):
+        return Stall(
+            Cause.RETRYING,
+            f"{host.name}: {explain(host.status)} It is tried again in {_time(host.seconds)}.",
+            seconds=host.seconds,
         )
     return Stall(Cause.RESTING, f"{host.name} may be fetched from in {_time(host.seconds)}.", seconds=host.seconds)
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from crawling.frontier.names import held_at_gate
 from crawling.host_filter import blocks
 from crawling.models import Host, HostQueue, RobotsFile, Run
-from crawling.models.jobs import WORKING_STATES
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.rules.statuses import explain
 
 SOME = 20
@@ -22,7 +22,8 @@ MOST_TO_DO = "-queued"
 
 @dataclass(frozen=True)
 class HostRow:
-    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued. `leased_by` names a crawl.
+    """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued or the run has ended.
+    `leased_by` names a crawl.
 
     `is_at_gate`: its name is not settled yet.
     """
@@ -103,11 +104,12 @@ def host_rows(run: Run, queues: Sequence[HostQueue]) -> list[HostRow]:
 def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
     host = queue.host
     shift = host.shift if host.shift and host.shift.ended_at is None else None
+    is_due = queue.queued and run.state not in ENDED_STATES
     return HostRow(
         name=host.name,
         queued=queue.queued,
         done=queue.done,
-        due_in=max(0.0, (_free_at(queue) - timezone.now()).total_seconds()) if queue.queued else None,
+        due_in=max(0.0, (_free_at(queue) - timezone.now()).total_seconds()) if is_due else None,
         delay=max(host.delay_seconds, run.crawl.delay_seconds),
         leased_by=shift.process.run.crawl.name if shift else "",
         is_leased_here=bool(shift and shift.process.run_id == run.pk),

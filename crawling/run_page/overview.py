@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from django.db.models import F, Sum
 from django.utils import timezone
 
 from allocation.selectors import in_words
@@ -17,6 +18,7 @@ from crawling.rules.ranking import Order
 from crawling.rules.remaining import remaining
 from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
+from crawling.rules.statuses import NOT_MODIFIED_STATUS
 from crawling.run_page.bank import Dealings, dealings_of
 from crawling.run_page.copies import Copies, copies_of
 from crawling.run_page.hosts import SOME, HostNumbers, HostRow, first_hosts, host_numbers, host_rows
@@ -57,6 +59,10 @@ class CrawlPage:
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
     toes: Sequence[ToeRow] = ()
+    #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
+    out_of_scope: int = 0
+    #: those of the pages whose server answered that they are as an earlier run has them
+    not_modified: int = 0
 
     @property
     def is_latest(self) -> bool:
@@ -195,6 +201,8 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
         traps=undecided(run, most=TRAPS),
         toes=toes_of(run),
+        out_of_scope=run.verdict_counts.aggregate(n=Sum(F("kept") + F("more"), default=0))["n"],
+        not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )
 
 

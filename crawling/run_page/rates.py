@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Sum
 from django.utils import timezone
 
-from crawling.models import Run, RunCount
+from crawling.models import Run, RunCount, Shift
 from crawling.models.jobs import ENDED_STATES
 
 MINUTES = 30
@@ -47,24 +47,20 @@ def rates_of(run: Run) -> Rates:
     fetched = {row["minute"]: max(0, row["pages"]) for row in rows}
     length = int((last - first) / MINUTE) + 1
     minutes = [(minute, fetched.get(minute, 0)) for minute in (first + i * MINUTE for i in range(length))]
-    return Rates(minutes, None if run.state in ENDED_STATES else _now(run, minutes, until))
+    now = None if run.state in ENDED_STATES else rates_now([run.pk]).get(run.pk)
+    return Rates(minutes, now)
 
 
-def rates_now(started: Mapping[int, datetime]) -> dict[int, float | None]:
-    """Pages a second over the last minute or two, by run id, of runs that began at these moments. One query."""
+def rates_now(run_ids: Collection[int]) -> dict[int, float]:
+    """Pages a second over the last minute or two, rounded to a tenth, so that shown rates add up.
+
+    A run without a live shift fetches nothing and has no rate; neither has one in its first second.
+    """
     now = timezone.now()
     since = now.replace(second=0, microsecond=0) - MINUTE
+    live = Shift.objects.filter(process__run__in=run_ids, ended_at=None, process__run__started_at__isnull=False)
+    started = dict(live.values_list("process__run", "process__run__started_at").distinct())
     rows = RunCount.objects.filter(run__in=started, minute__gte=since).values("run").annotate(pages=Sum("fetched"))
     pages = {row["run"]: max(0, row["pages"]) for row in rows}
-    return {run: _rate(pages.get(run, 0), now - max(begun, since)) for run, begun in started.items()}
-
-
-def _now(run: Run, minutes: Sequence[tuple[datetime, int]], now: datetime) -> float | None:
-    if run.started_at is None:
-        return None
-    return _rate(sum(pages for _, pages in minutes[-2:]), now - max(run.started_at, minutes[-1][0] - MINUTE))
-
-
-def _rate(pages: int, time: timedelta) -> float | None:
-    """None: it is too early to say."""
-    return pages / time.total_seconds() if time.total_seconds() >= 1 else None
+    seconds = {run: (now - max(begun, since)).total_seconds() for run, begun in started.items() if begun}
+    return {run: round(pages.get(run, 0) / time, 1) for run, time in seconds.items() if time >= 1}

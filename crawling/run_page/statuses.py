@@ -25,13 +25,17 @@ CROSS JOIN LATERAL (
 
 @dataclass(frozen=True)
 class StatusRow:
-    """How many URLs ended so. `kind` names its colour; `start` and `width` its place on a bar of 100."""
+    """How many URLs ended so. `kind` names its colour; `start` and `width` its place on a bar of 100.
+
+    percent: with one decimal, so rounded that the rows add up to 100.0.
+    """
 
     state: str
     status: int
     urls: int
     start: float
     width: float
+    percent: float
 
     @property
     def sentence(self) -> str:
@@ -68,11 +72,21 @@ def status_rows(run: Run) -> list[StatusRow]:
     counts.sort(key=lambda count: (count[1] < 0, abs(count[1])))
     total = sum(urls for _, _, urls in counts)
     rows, start = [], 0.0
-    for state, status, urls in counts:
+    for (state, status, urls), tenths in zip(counts, shares([urls for *_, urls in counts], 1000), strict=True):
         width = 100 * urls / total
-        rows.append(StatusRow(state, status, urls, round(start, 3), round(width, 3)))
+        rows.append(StatusRow(state, status, urls, round(start, 3), round(width, 3), tenths / 10))
         start += width
     return rows
+
+
+def shares(parts: Sequence[int], whole: int) -> list[int]:
+    """`whole` units in proportion to the parts, by largest remainder; of equal remainders the first part's goes first."""
+    total = sum(parts)
+    rounded = [whole * part // total for part in parts]
+    by_remainder = sorted(range(len(parts)), key=lambda place: -(whole * parts[place] % total))
+    for place in by_remainder[: whole - sum(rounded)]:
+        rounded[place] += 1
+    return rounded
 
 
 def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[Cause]:

@@ -13,31 +13,43 @@ from crawling.rules.seeds import in_short
 from dnscache.errors import DnsCacheError
 from dnscache.names import read_host
 
-WHO_ARE_YOU = (
-    "before the first crawl of a real site say who you are, so that its owner can reach you: "
-    "on the page for a new crawl, with python manage.py identify PRODUCT CONTACT-URL, or in the admin site under Identity"
+NO_CONTACT = (
+    "is needed before the first crawl of a real site, so that its owner can reach you: "
+    "a page about the crawl (https://…) or a mailbox (mailto:…). "
+    "On the command line: python manage.py identify PRODUCT CONTACT-URL"
 )
 
 
 def seed_errors(order: CrawlOrder) -> dict[str, str]:
-    """The mistakes of `seed_mistakes` as one of an order's fields."""
-    mistakes = seed_mistakes([read_address(seed) for seed in order.seeds])
-    return {"seeds": in_short(mistakes)} if mistakes else {}
+    """The mistakes of the seeds and a missing contact, by field of the form."""
+    addresses = [read_address(seed) for seed in order.seeds]
+    if mistakes := seed_mistakes(addresses):
+        return {"seeds": in_short(mistakes)}
+    return {"contact_url": NO_CONTACT} if lacks_contact(addresses) else {}
+
+
+def lacks_contact(addresses: Sequence[Address]) -> bool:
+    """Whether one of the addresses is a real site and no contact is set. The addresses have no mistakes.
+
+    Files and addresses that an administrator has allowed are not real sites.
+    """
+    if identity().contact_url:
+        return False
+    allowed = allowed_networks()
+    hosts = [(read_host(each.hostname), each.port) for each in addresses if each.scheme != "file"]
+    return any(not host.is_literal or not any(row.covers(host.text, port) for row in allowed) for host, port in hosts)
 
 
 def seed_mistakes(addresses: Sequence[Address]) -> list[str]:
-    """A name that can never be resolved is told now; a real site is not crawled by somebody who cannot be reached."""
-    allowed, directories = allowed_networks(), allowed_directories()
-    is_of_our_own, mistakes = True, []
+    """Names that can never be resolved, and files outside the allowed directories."""
+    directories, mistakes = allowed_directories(), []
     for address in addresses:
         if address.scheme == "file":
             if below(unquote_to_bytes(address.target.partition("?")[0]), directories) is None:
                 mistakes.append(f"{address.url} is below no directory that an administrator has allowed")
             continue
         try:
-            host = read_host(address.hostname)
+            read_host(address.hostname)
         except DnsCacheError as error:
             mistakes.append(f"{address.url}: {error}")
-            continue
-        is_of_our_own = is_of_our_own and host.is_literal and any(row.covers(host.text, address.port) for row in allowed)
-    return mistakes if is_of_our_own or mistakes or identity().contact_url else [WHO_ARE_YOU]
+    return mistakes

@@ -22,7 +22,7 @@ from crawling.rules.orders import MAX_SEEDS
 from crawling.rules.seeds import read_seeds
 from crawling.services.bank import ask_for_shifts
 from crawling.services.editing import ADDED_SEEDS
-from crawling.services.seed_checks import seed_mistakes
+from crawling.services.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ def add_to_seeds(crawl: CrawlJob, texts: Sequence[str], *, by: User | None = Non
     """
     addresses, mistakes = read_seeds(texts)
     mistakes += seed_mistakes(addresses)
+    if not mistakes and lacks_contact(addresses):
+        mistakes.append(f"a contact {NO_CONTACT}")
     if not texts:
         mistakes.append("needs at least one address, such as https://example.org/")
     with transaction.atomic():

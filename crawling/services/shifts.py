@@ -140,10 +140,16 @@ def _what_follows(run: Run) -> tuple[RunState, str] | None:
         return None
     if not run.queues.filter(queued__gt=0).exists():
         # What was edited may let in again what had been kept out; the keeper sees to it first.
-        return (RunState.FINISHED, ending_of(run)) if run.judged_by in ("", rules_key(run.crawl)) else None
-    if sentence := limit_reached(run):
-        return RunState.FINISHED, f"{sentence} {in_vain(run)}".rstrip()
-    return None
+        return _ended(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
+    sentence = limit_reached(run)
+    return _ended(run, sentence) if sentence else None
+
+
+def _ended(run: Run, limit: str) -> tuple[RunState, str]:
+    """A run that fetched nothing with success has failed. limit: the sentence of the limit that ended it, or empty."""
+    if vain := in_vain(run):
+        return RunState.FAILED, f"{limit} {vain}".lstrip()
+    return RunState.FINISHED, limit or ending_of(run)
 
 
 def go_on(process: RunProcess) -> None:

@@ -77,12 +77,14 @@ def crawls_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
 
 
 def _rows(listing: Listing) -> list[Row]:
-    now = rates_now({view.run_id: view.started_at for _, view in listing.crawls if view.run_id and view.started_at and not view.is_at_rest})
+    now = rates_now([view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest])
     return [_row(crawl, view, now) for crawl, view in listing.crawls]
 
 
-def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float | None]) -> Row:
-    rate = now.get(view.run_id, view.pages_per_second) if view.run_id else None
+def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> Row:
+    """The rate of a run at work is its present one, that of an ended run its average; a run that waits has none."""
+    average = view.pages_per_second if view.finished_at else None
+    rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible(view.state)
     # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
     return Row(crawl, view, [verb for verb in verbs if verb != "abort" or "stop" not in verbs], rate, view.run_id in now)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import floor, log10
-
 from django import template
 from django.utils import timezone
 
@@ -22,9 +20,10 @@ def percent(share: float) -> str:
 
 @register.filter
 def threads(weight: float) -> str:
-    """A weight by its first two digits, however small: 0.000046."""
-    places = 1 - floor(log10(weight)) if 0 < weight < 1 else 1
-    return f"{weight:,.{places}f}"
+    """A number of threads: `1,234.5`, `0.05`, and `< 0.01` for what is as good as none."""
+    if 0 < weight < 0.01:
+        return "< 0.01"
+    return f"{weight:,.{2 if 0 < weight < 1 else 1}f}"
 
 
 @register.filter

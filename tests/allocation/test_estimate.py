@@ -54,7 +54,8 @@ def test_those_ahead_are_served_first_and_hold_for_their_usual_time():
 
     assert estimate.seconds == 57
     assert estimate.sentence == (
-        "About 60 s, if Demo: the shop gives back after its usual 60 s shift and first gives back after its usual 20 s shift, "
+        "About 60 s, if Demo: the shop gives back after its usual 60 s shift and "
+        "first, next in line, starts and gives back after its usual 20 s shift, "
         "and the one ahead in line is served first."
     )
 

@@ -10,8 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.models import CrawlJob, Run, RunCount, RunTotal
+from crawling.models import CrawlJob, Run, RunCount, RunTotal, Shift
 from crawling.services.creating import create_crawl, start_run
+from crawling.services.shifts import begin_shift
 from crawling.services.steering import pause, stop
 from tests.crawling.pages import browser, soup
 
@@ -144,11 +145,17 @@ def test_sorted_by_what_waits_or_was_left_out_the_largest_comes_first(operator, 
 def test_a_run_at_work_shows_how_fast_it_is_now_and_afterwards_how_fast_it_was(operator, order):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/", name="Busy")))
     now = timezone.now()
-    Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(hours=1), state="running")
+    begin_shift(run.processes.get(), epoch=1, worker="w")
+    Run.objects.filter(pk=run.pk).update(started_at=now - timedelta(hours=1))
     RunCount.objects.filter(run=run).update(minute=now - timedelta(minutes=30), fetched=7200)
     RunTotal.objects.filter(run=run).update(fetched=7200)
 
     assert soup(operator.get(reverse(LIST))).find("td", title="over the last minute or two").get_text() == "0.0now"
+
+    for state in ("waiting", "paused"):
+        Shift.objects.update(ended_at=now)
+        Run.objects.filter(pk=run.pk).update(state="running" if state == "waiting" else state)
+        assert soup(operator.get(reverse(LIST))).find("td", title="on average over its run").get_text() == "–", state
 
     Run.objects.filter(pk=run.pk).update(state="stopped", finished_at=now)
     assert soup(operator.get(reverse(LIST))).find("td", title="on average over its run").get_text() == "2.0average"

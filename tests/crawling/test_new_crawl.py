@@ -205,7 +205,9 @@ def test_a_preset_is_claimed_and_single_classes_override_it(send):
 def test_who_crawls_is_asked_before_the_first_real_site_and_saved_with_it(send, operator):
     assert soup(operator.get(reverse(NEW))).find(attrs={"name": "contact_url"})
     real = "https://example.org/"
-    assert "say who you are" in complaint(send(seeds=real), "seeds")
+    unsaid = send(seeds=real)
+    assert "before the first crawl of a real site" in complaint(unsaid, "contact_url")
+    assert not soup(unsaid).find(id="id_seeds_error")
 
     wrong = send(seeds=real, product_token="my bot", contact_url="nowhere")
     assert "Letters, - and _ only" in complaint(wrong, "product_token")

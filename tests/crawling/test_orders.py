@@ -160,7 +160,7 @@ def test_whatever_comes_is_an_order_or_a_sentence_for_each_field(fields):
         ({"name": "taken"}, "name", "there is a crawl named 'taken' already"),
         ({"seeds": ["http://a..b/"]}, "seeds", "http://a\\.\\.b/"),
         ({"seeds": ["http://localhost/"]}, "seeds", "localhost"),
-        ({"seeds": ["http://example.org/"]}, "seeds", "before the first crawl of a real site say who you are"),
+        ({"seeds": ["http://example.org/"]}, "contact_url", "needed before the first crawl of a real site"),
         ({"max_pages": -1}, "max_pages", "must be 1 or more"),
     ],
 )

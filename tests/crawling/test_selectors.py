@@ -79,7 +79,7 @@ def test_a_run_that_rests_between_two_fetches_says_until_when(order):
 def test_a_granted_run_says_that_it_waits_for_a_worker(order):
     view = crawl_view(start_run(create_crawl(order("http://127.0.0.1:8900/"))).crawl)
 
-    assert (view.state, view.reason) == ("queued", "Granted; a worker is about to take up its shift.")
+    assert (view.state, view.reason) == ("queued", "Its resources are reserved; the next free worker starts its shift.")
 
 
 def test_failures_are_grouped_by_their_cause(make_site, crawl_to_the_end):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawling.rules.stalls import Cause, Facts, NextHost, verdict
+from crawling.rules.statuses import FetchStatus
 
 HERE = {"state": "running", "queued": 5, "workers": 1}
 RESTING = NextHost("a.test", 90)
@@ -19,15 +20,20 @@ RESTING = NextHost("a.test", 90)
         (Cause.WORKER_LOST, {"quiet_seconds": 10, "lease_seconds": -5}, "silent for 5 s"),
         (Cause.NO_KEEPER, {"quiet_seconds": 10, "lease_seconds": -5, "is_keeper_there": False}, "no keeper to take its units back"),
         (Cause.GRANT, {"wait": "Needs 1 worker", "wait_ends": "a release"}, "Needs 1 worker"),
-        (Cause.STARTING, {"granted_seconds": 3}, "about to take up"),
+        (Cause.STARTING, {"granted_seconds": 3}, "the next free worker starts its shift"),
         (Cause.NO_WORKER, {"granted_seconds": 3, "workers": 0}, "no worker to take"),
         (Cause.NO_KEEPER, {"granted_seconds": 90, "is_keeper_there": False}, "no keeper to tell a worker"),
         (Cause.STUCK, {"granted_seconds": 90}, "no worker has taken"),
-        (Cause.STARTING, {"granted_seconds": 3, "workers": None}, "about to take up"),
+        (Cause.STARTING, {"granted_seconds": 3, "workers": None}, "the next free worker starts its shift"),
         (Cause.EMPTY, {"queued": 0}, "about to finish"),
         (Cause.EMPTY, {"queued": 0, "quarantined": 3}, "3 URLs in quarantine"),
         (Cause.HOST_TAKEN, {"next_host": NextHost("a.test", 0, taken_by="Manuals")}, "Manuals is fetching from a.test"),
         (Cause.RESTING, {"next_host": RESTING}, "a.test may be fetched from in 90 s"),
+        (
+            Cause.RETRYING,
+            {"next_host": NextHost("a.test", 56, status=FetchStatus.CONNECT_FAILED)},
+            "a.test: The server did not accept a connection. It is tried again in 56 s.",
+        ),
         (Cause.NAME, {"next_host": NextHost("a.test", -500, is_held=True)}, "a.test waits for its name: no name server has answered yet."),
         (Cause.NAME, {"next_host": NextHost("a.test", 40, is_held=True)}, "asked for again in 40 s"),
         (Cause.NAME, {"next_host": NextHost("a.test", -500, is_held=True), "quiet_seconds": 400}, "a.test waits for its name"),
@@ -38,7 +44,8 @@ RESTING = NextHost("a.test", 90)
         (Cause.NO_WORKER, {"next_host": NextHost("a.test", -5), "workers": 0}, "no worker for crawls"),
         (Cause.STUCK, {"next_host": NextHost("a.test", -500)}, "due for 8 min"),
         (Cause.PAUSED, {"state": "paused", "paused": "Paused by ann."}, "Paused by ann."),
-        (Cause.ENDING, {"state": "stopping", "quiet_seconds": 10}, "being finished first"),
+        (Cause.STOPPING, {"state": "stopping", "quiet_seconds": 10}, "being finished first"),
+        (Cause.PAUSING, {"state": "pausing", "quiet_seconds": 10}, "being finished first"),
         (Cause.STUCK, {"state": "pausing", "quiet_seconds": 400}, "pausing, but its shift has written nothing"),
     ],
 )

@@ -103,10 +103,10 @@ def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle
     operator = browser("operator")
     page = soup(operator.get(reverse("crawling:crawl", args=[idle.crawl_id])))
 
-    assert "Not fetching: polite rest." in page.select_one(".stall").get_text(" ", strip=True)
+    assert "Not fetching: crawl delay." in page.select_one(".stall").get_text(" ", strip=True)
     with ZipFile(BytesIO(operator.get(page.select_one(".stall a")["href"]).content)) as bundle:
         told = json.loads(bundle.read("verdict.json"))
-        assert told["verdict"]["cause"] == "polite rest"
+        assert told["verdict"]["cause"] == "crawl delay"
         assert told["facts"]["next_host"]["name"] == "127.0.0.1:8900"
         assert "127.0.0.1:8900" in bundle.read("hosts.csv").decode()
         assert SEED in bundle.read("urls-waiting.csv").decode()

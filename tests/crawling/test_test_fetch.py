@@ -164,7 +164,8 @@ def test_what_is_wrong_with_the_order_is_said_first(pool, loopback):
 
 
 def test_a_real_site_is_not_tried_before_we_said_who_we_are(pool, loopback):
-    assert "say who you are" in try_seeds({"name": "x", "seeds": ["https://example.org/"]})[1]["seeds"]
+    mistakes = try_seeds({"name": "x", "seeds": ["https://example.org/"]})[1]
+    assert "before the first crawl of a real site" in mistakes["contact_url"]
 
 
 def test_without_scripts_the_form_comes_back_filled_in_with_the_answers(pool, loopback, make_site):

@@ -49,7 +49,7 @@ def test_it_tells_what_fetches_what_waits_and_on_whom_and_what_failed(operator, 
     assert "1 crawl wants looking after" in text
     assert "It claims too much." in text
     assert "Held by Atlas" in page.select_one(".idle").get_text(" ")
-    assert "42 fetched, 2 failed" in text
+    assert "42 answers of any status, 2 URLs failed" in text
     assert [data["value"] for data in page.select("figure.chart tbody tr:nth-last-child(6) data")] == ["42", "2"]
     csv = b"".join(operator.get(reverse("overview-csv"))).decode()
     assert len(csv.splitlines()) == 62

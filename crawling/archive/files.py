@@ -30,11 +30,12 @@ logger = logging.getLogger(__name__)
 MOST_UNWRITTEN = 1024 * 1024
 #: an advisory lock's number: shared by who copies files, taken alone by who removes some
 COPYING_LOCK = 0x6372_6177_6C02
+NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
 
 
 def this_machine() -> str:
     """This machine's name, as file names can have it."""
-    return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:64]
+    return NOT_OF_NAMES.sub("_", socket.gethostname())[:64]
 
 
 class Slot:

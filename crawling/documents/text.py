@@ -26,6 +26,11 @@ def read(source: Source) -> Document:
 
 
 def _without_tail(url: str) -> str:
-    while url and (url[-1] in TAIL or (url[-1] in PAIRS and url.count(PAIRS[url[-1]]) < url.count(url[-1]))):
-        url = url[:-1]
-    return url
+    """Without what ends the sentence; brackets are counted once, since there may be thousands."""
+    surplus = {mark: url.count(mark) - url.count(PAIRS[mark]) for mark in PAIRS}
+    end = len(url)
+    while end and (url[end - 1] in TAIL or surplus.get(url[end - 1], 0) > 0):
+        end -= 1
+        if url[end] in surplus:
+            surplus[url[end]] -= 1
+    return url[:end]

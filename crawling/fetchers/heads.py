@@ -15,7 +15,7 @@ LONGEST_LINE = 65_536
 MOST_LINES = 100
 ENDS = (b"\r\n", b"\n", b"")
 #: a field on a line of its own that every parser takes for the same
-PLAIN = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t !-~]*)\r\n")
+PLAIN = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]++):[ \t]*+([\t !-~]*+)\r\n")
 #: what no value may have (RFC 9110, section 5.5): it would break the header that says it again, a cookie's for one
 DANGEROUS = re.compile(r"[\r\n][\r\n \t]*|\0")
 BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)

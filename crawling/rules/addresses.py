@@ -22,6 +22,7 @@ MAX_NAME_LENGTH = 253
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "file": 0}
 #: stands for the machine of whoever fetches; no name of a host has a colon
 LOCAL_FILES = "file:"
+PORT = re.compile(r":[0-9]+\Z")
 
 
 class BadUrl(ValueError):
@@ -101,7 +102,7 @@ def may_lead(scheme: str, to: str) -> bool:
 
 def dns_name(host_key: str) -> str:
     """Return the name that DNS must be asked for before anybody can fetch from the host; empty: nobody need or may be asked."""
-    hostname = host_key if host_key.endswith("]") else re.sub(r":[0-9]+$", "", host_key)
+    hostname = host_key if host_key.endswith("]") else PORT.sub("", host_key)
     try:
         host = read_host(hostname)
     except DnsCacheError:

@@ -10,13 +10,19 @@ from protego import Protego
 
 #: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
 MAX_ROBOTS_BYTES = 500 * 1024
-#: each costs another reading of the file
-MOST_LINES_TRIED = 100
 #: a site has one, or an index of them
 MOST_SITEMAPS = 1000
 BYTE_ORDER_MARK = "\ufeff"
-AGENT_LINE = re.compile(r"(\s*user[- ]?agent\s*[:\s]\s*)([^#]*)", re.IGNORECASE)
-PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*")
+#: a User-agent line in each spelling that Protego takes, and the name up to a comment
+AGENT_LINE = re.compile(r"\s*+user(?:-|\s*+)agent(?:\s*+:|\s|\Z)([^#]*+)", re.IGNORECASE)
+#: what ends the User-agent lines of a group: these, and no other records (RFC 9309, section 2.2.4)
+RULE_LINE = re.compile(
+    r"\s*+(?:allow|(disallow|dissallow|dissalow|disalow|diasllow|disallaw))(?:\s*+:|\s|\Z)",
+    re.IGNORECASE,
+)
+SITEMAP_LINE = re.compile(r"\s*+site-?maps?+(?:\s*+:|\s|\Z)", re.IGNORECASE)
+PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*+")
+EVERYBODY = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +56,66 @@ def read_robots(status: int, body: bytes, token: str) -> Robots:
     (sections 2.3.1.3 and 2.3.1.4). `token` is the bare product token, without a version.
     """
     if 200 <= status < 300:
-        text = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace").removeprefix(BYTE_ORDER_MARK)
-        return Robots(Protego.parse("\n".join(_exact(line, token) for line in text.splitlines())), token)
+        sitemaps, lines = _lines_for(body, token)
+        return _rules(sitemaps + lines, token)
     if 400 <= status < 500:
         return Robots(None, token)
     return Robots(None, token, unavailable=status)
 
 
 def forbidding_line(body: bytes, token: str, url: str) -> str:
-    """The line that keeps us from a URL; "" if none does, or only one far down in a long file.
+    """The line that keeps us from a URL; "" if none does.
 
-    A URL is forbidden if and only if one Disallow line would forbid it with all other such lines gone.
+    A URL is forbidden if and only if one Disallow line forbids it with all other such lines gone.
+    So of two halves of these lines that together forbid it, one does by itself.
     """
-    lines = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace").splitlines()
-    refusing = [number for number, line in enumerate(lines) if line.strip().lower().startswith("disallow")]
-    for one in refusing[:MOST_LINES_TRIED]:
-        left = [line if number == one or number not in refusing else "Disallow:" for number, line in enumerate(lines)]
-        if not read_robots(200, "\n".join(left).encode(), token).allows(url):
-            return lines[one].strip()
-    return ""
+    allowing: list[str] = []
+    refusing: list[str] = []
+    for line in _lines_for(body, token)[1]:
+        if rule := RULE_LINE.match(line):
+            (refusing if rule[1] else allowing).append(line)
+    if not _rules(["Disallow: /", *allowing], token).allows(url):
+        allowing = []  # none of them is about this URL
+    if _rules(allowing + refusing, token).allows(url):
+        return ""
+    while len(refusing) > 1:
+        half = refusing[: len(refusing) // 2]
+        refusing = refusing[len(half) :] if _rules(allowing + half, token).allows(url) else half
+    return refusing[0].strip()
 
 
-def _exact(line: str, token: str) -> str:
-    """Write the name in a User-agent line so that Protego finds it if, and only if, it is our token (section 2.2.1).
+def _rules(lines: list[str], token: str) -> Robots:
+    return Robots(Protego.parse("\n".join([f"User-agent: {token}", *lines])), token)
 
-    Left alone, it takes rules for `crawl` as meant for `crawlsite` too, and those for `crawlsite/1.0` for somebody else's.
+
+def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
+    """The Sitemap lines of a robots.txt, and those of the groups that hold for us (section 2.2.1).
+
+    Protego by itself takes rules for `crawl` as meant for `crawlsite`, those for `crawlsite/1.0`
+    for another's, splits a group at a Crawl-delay line, and takes time with names times rules.
     """
-    match = AGENT_LINE.match(line)
-    if not match or match[2].strip() == "*":
-        return line
-    name = PRODUCT_TOKEN.match(match[2])
-    is_ours = name is not None and name[0].lower() == token.lower()
-    return match[1] + (token if is_ours else "/")
+    text = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace")
+    sitemaps: list[str] = []
+    groups: list[tuple[set[str], list[str]]] = [(set(), [])]
+    has_rules = False
+    for line in text.removeprefix(BYTE_ORDER_MARK).splitlines():
+        if agent := AGENT_LINE.match(line):
+            if has_rules:
+                groups.append((set(), []))
+                has_rules = False
+            groups[-1][0].add(_name(agent[1].strip(), token))
+        elif SITEMAP_LINE.match(line):
+            sitemaps.append(line)
+        elif groups[-1][0]:
+            has_rules = has_rules or RULE_LINE.match(line) is not None
+            groups[-1][1].append(line)
+    ours = token if any(token in names for names, _ in groups) else EVERYBODY
+    return sitemaps, [line for names, lines in groups if ours in names for line in lines]
+
+
+def _name(written: str, token: str) -> str:
+    """`*`, our token, or "" for anybody else's (section 2.2.1)."""
+    if written == EVERYBODY:
+        return EVERYBODY
+    name = PRODUCT_TOKEN.match(written)
+    return token if name and name[0].lower() == token.lower() else ""

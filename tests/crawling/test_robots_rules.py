@@ -1,10 +1,12 @@
 """What robots.txt allows (RFC 9309)."""
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawling.rules.robots import MAX_ROBOTS_BYTES, read_robots
+from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
 
 TOKEN = "crawlsite"
 
@@ -99,6 +101,64 @@ def test_a_crawl_delay_for_somebody_else_is_not_ours():
     text = "User-agent: other\nCrawl-delay: 9\n\nUser-agent: *\nCrawl-delay: 2\n\nUser-agent: crawlsite\nCrawl-delay: 3"
 
     assert robots(text).crawl_delay == 3
+
+
+@pytest.mark.parametrize("between", ["Crawl-delay: 3", "Sitemap: http://a.test/s.xml", "Noindex: /", "# x"])
+def test_only_rules_end_the_names_of_a_group(between):
+    """RFC 9309, section 2.2.4: other records must not interfere with those of the protocol."""
+    rules = robots(f"User-agent: other\n{between}\nUser-agent: crawlsite\nDisallow: /x\n")
+
+    assert (rules.allows("http://a.test/x"), rules.allows("http://a.test/y")) == (False, True)
+    assert rules.crawl_delay == (3 if "delay" in between else None)
+    assert len(rules.sitemaps) == ("Sitemap" in between)
+
+
+def test_a_rule_does_end_the_names_of_a_group_in_every_spelling_that_is_obeyed():
+    for rule in ("Disallow:", "allow /y", "disalow : /y", "Dissallow /y"):
+        assert allows(f"User-agent: crawlsite\n{rule}\nUser-agent: other\nDisallow: /x\n")
+
+
+COUNT = 20_000
+LONG_FILES = {
+    "refusals": "Disallow: /a{0}\n" * COUNT,
+    "refusals and allowances": "Disallow: /a{0}\nAllow: /b{0}\n" * (COUNT // 2),
+    "names": "user  agent n{0}\n" * COUNT,
+    "names, then rules": "user  agent n{0}\n" * (COUNT // 2) + "Disallow: /{0}\n" * (COUNT // 2),
+    "groups": "User-agent: *\nDisallow: /{0}\n" * (COUNT // 2),
+    "wildcards": "Disallow: /*z*{0}*$\n" * COUNT,
+    "one line": "Disallow: /" + "*z" * 240_000,
+}
+
+
+@pytest.mark.parametrize("kind", LONG_FILES)
+def test_a_long_file_is_read_and_explained_in_moments(kind):
+    parts = LONG_FILES[kind].split("\n")
+    lines = [part.format(number) for number, part in enumerate(parts)]
+    body = "\n".join(["User-agent: *", *lines, "User-agent: *", "Disallow: /found", ""]).encode()
+    began = time.process_time()
+
+    assert forbidding_line(body, TOKEN, "http://a.test/found/here") in ("Disallow: /found", "")
+    assert read_robots(200, body, TOKEN).unavailable == 0
+    assert time.process_time() - began < 3  # tenths of a second; a quadratic reader needs minutes
+
+
+@pytest.mark.parametrize(
+    ("rules", "line"),
+    [
+        ("Disallow: /a\nAllow: /a/b\nDisallow: /a/b/c # why\n", "Disallow: /a/b/c # why"),
+        ("Allow: /a/b/c\nDisallow: /a/b\nDisallow: /a/b/c/d\nDisallow: /", "Disallow: /a/b/c/d"),
+        ("Allow: /a/b/c/d\nDisallow: /a/b/c/d", ""),
+        ("Disallow: /x\ndisalow /*/d$\nDisallow: /y", "disalow /*/d$"),
+        ("Disallow: /a\nUser-agent: crawlsite\nDisallow: /a/b", "Disallow: /a/b"),
+        ("Disallow: /a\nUser-agent: crawlsite\nAllow: /", ""),
+        ("Disallow:\nDisallow: /%61/b\n", "Disallow: /%61/b"),
+    ],
+)
+def test_the_line_that_forbids_is_one_that_no_allowance_outweighs(rules, line):
+    body = f"User-agent: *\n{rules}".encode()
+
+    assert forbidding_line(body, TOKEN, "http://a.test/a/b/c/d") == line
+    assert robots(body).allows("http://a.test/a/b/c/d") == (line == "")
 
 
 def test_what_stands_beyond_500_kib_is_not_read():

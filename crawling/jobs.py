@@ -13,6 +13,7 @@ from rq import get_current_job
 from allocation.services import take_lease
 from crawling.cores import on_one_core
 from crawling.models import RunProcess
+from crawling.presence import present
 from crawling.services.bank import hand_in
 from crawling.services.shifts import begin_shift, go_on
 from crawling.shift.buyer import Buyer
@@ -30,8 +31,13 @@ def run_shift(process_id: int, epoch: int) -> str:
     connections.close_all()  # a connection from before the fork belongs to the parent
     job = get_current_job()
     worker = (job.worker_name if job else None) or socket.gethostname()
-    if not take_lease(process=process_id, epoch=epoch, worker=worker):
-        return "somebody else has this shift, or its time was over"
+    with present(process_id, epoch, worker):
+        if not take_lease(process=process_id, epoch=epoch, worker=worker):
+            return "somebody else has this shift, or its time was over"
+        return _run(process_id, epoch, worker)
+
+
+def _run(process_id: int, epoch: int, worker: str) -> str:
     process = RunProcess.objects.select_related("run__crawl").get(bank_process=process_id)
     try:
         with on_one_core():

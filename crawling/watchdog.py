@@ -26,7 +26,7 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> Finding | None:
     """What is wrong with the process; None: nothing, or nothing yet.
 
     A document may cost half a lease of processor time. Where the interpreter stands still, a third of a lease is enough for the one that
-    uses the processor: the lease, which was renewed at most a third before, has not run out yet. Linux alone counts a thread's time.
+    uses the processor: the lease, which was renewed at most a third before, has not run out yet.
     """
     beat_at, is_asking = vitals.last_beat()
     silence = time.monotonic() - beat_at

@@ -21,7 +21,7 @@ from rq.worker_registration import register
 import crawling.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
 from crawling.forking import prepare_to_fork
 from crawling.rules.suspects import CERTAIN_LOSSES, NOBODY, Blame
-from crawling.services.losses import lost_a_server, shift_was_lost
+from crawling.services.losses import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.vitals import VITALS
 from crawling.watchdog import Finding, examine
 
@@ -70,6 +70,16 @@ class ShiftWorker(Worker):
         """
         super().heartbeat(SEAT_SECONDS, pipeline)
         register(self, pipeline)
+        if not self._is_horse:
+            self._close_shifts_lost_here()
+
+    def _close_shifts_lost_here(self) -> None:
+        try:
+            close_shifts_lost_here()
+        except DatabaseError as error:  # at the next sign of life, then
+            self.log.warning("shifts that were lost on this machine could not be closed: %s", error)
+        finally:
+            connections.close_all()  # a connection opened here must not be shared with the next horse
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """The horse must not outlive a parent that was killed: it is told to wind down then, too."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from crawling.models import Run
 
 #: whoever waits for a run's row for longer is told so
 PATIENCE = "10s"
+#: SQLSTATEs by which PostgreSQL says that others were in the way: serialisation failure, deadlock, lock time-out
+IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
+ATTEMPTS = 5
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -23,3 +31,21 @@ def locked_run(run_id: int) -> Iterator[Run]:
                 "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', '5s', true)", [PATIENCE]
             )
         yield Run.objects.select_for_update(no_key=True).get(pk=run_id)
+
+
+def insist(work: Callable[[], T]) -> T:
+    """Do `work`, which is one transaction, again while others are in the way: five times in all, which is most of a minute."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return work()
+        except OperationalError as error:
+            if attempt == ATTEMPTS or connection.in_atomic_block or sqlstate(error) not in IN_THE_WAY:
+                raise
+        time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311  # no secret: rivals must not collide again
+    raise AssertionError("unreachable")
+
+
+def sqlstate(error: BaseException | None) -> str | None:
+    """What PostgreSQL called an error; None: it was not there to call it anything."""
+    cause = error.__cause__ if error else None
+    return getattr(cause, "sqlstate", None)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from uuid import uuid4
 
-import psycopg
 from django.db import InterfaceError, OperationalError
 from redis.exceptions import ConnectionError as RedisGone
 
+from allocation.models import Process
 from allocation.services import release_resources
+from crawling.frontier.locking import IN_THE_WAY, sqlstate
 from crawling.models import RunProcess
+from crawling.presence import absent
 from crawling.rules.suspects import Blame
 from crawling.services.shifts import go_on, lose_shift
 
@@ -22,13 +24,13 @@ GOING = ("08", "57P")
 
 
 def lost_a_server(error: BaseException | None) -> bool:
-    """Whether a shift ended by this because PostgreSQL or Redis went away, which no page can bring about."""
+    """Whether a shift ended by this because PostgreSQL or Redis went away or others kept rows locked, which no page can bring about."""
     if isinstance(error, RedisGone | InterfaceError):
         return True
     if not isinstance(error, OperationalError):
         return False
-    state = error.__cause__.sqlstate if isinstance(error.__cause__, psycopg.Error) else None
-    return state is None or state.startswith(GOING)  # a connection that broke has no server left to give a state
+    state = sqlstate(error)  # a connection that broke has no server left to give one
+    return state is None or state in IN_THE_WAY or state.startswith(GOING)
 
 
 def shift_was_lost(process_id: int, epoch: int, ending: str, *, blame: Blame | None = None) -> None:
@@ -43,6 +45,13 @@ def shift_was_lost(process_id: int, epoch: int, ending: str, *, blame: Blame | N
     lose_shift(process, epoch, ending, is_dead=True, blame=blame)
     release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending)
     go_on(process)
+
+
+def close_shifts_lost_here() -> None:
+    """Close the shifts of this machine whose process was killed together with the worker above it."""
+    for lost in absent():
+        if Process.objects.filter(pk=lost.process_id, epoch=lost.epoch, worker=lost.worker).exists():
+            shift_was_lost(lost.process_id, lost.epoch, "lost: its operating-system process and its worker were killed")
 
 
 def shift_was_reaped(process_id: int, epoch: int) -> None:

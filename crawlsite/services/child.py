@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -28,30 +29,58 @@ Stops = Sequence[tuple[signal.Signals, float]]
 
 @dataclass
 class Child:
-    """A running child, leader of its session; what it forks belongs to it unless it left the session."""
+    """A running child, leader of its session; what it forks belongs to it unless it left the session.
+
+    lets_others_end: what it leaves behind when it dies may end in order.
+    """
 
     name: str
     process: subprocess.Popen[bytes]
     note: Path
     stops: Stops
     log: Path
+    lets_others_end: bool = False
+    _left: list[psutil.Process] = field(default_factory=list)
+    _left_until: float | None = None
 
     @property
     def pid(self) -> int:
         return self.process.pid
 
     def ended(self) -> bool:
-        """Tell whether it has ended; what it left running in its session is then killed.
+        """Tell whether it has ended; what it left running in its session is then killed, or given the time of its first stop signal.
 
         The kernel gives a session's number to nobody else while a member lives, and this call never uses it again.
         """
-        if self.process.returncode is not None:
+        if self.process.returncode is not None and self._left_until is None:
             return True
-        if self.process.poll() is None:
+        if self._left_until is None:
+            if self.process.poll() is None:
+                return False
+            self._part()
+        if self._left_until is not None and self._others_are_ending():
             return False
-        _signal(_members(self.pid), signal.SIGKILL, session=self.pid)
+        self._left_until = None
         self.note.unlink(missing_ok=True)
         return True
+
+    def _part(self) -> None:
+        """It has just been found dead: its session's number is good for this one look."""
+        number, seconds = self.stops[0]
+        if self.lets_others_end:
+            self._left = [found for pid in _members(self.pid) if (found := _known(pid))]
+            self._left_until = time.monotonic() + seconds
+        _signal(_members(self.pid), number if self.lets_others_end else signal.SIGKILL, session=self.pid)
+
+    def _others_are_ending(self) -> bool:
+        """Whether somebody whom it left lives and has time; who has none left is killed."""
+        self._left = [one for one in self._left if _lives(one)]
+        if self._left_until is not None and time.monotonic() > self._left_until:
+            for one in self._left:
+                with suppress(psutil.Error):
+                    one.kill()
+            self._left = []
+        return bool(self._left)
 
     def signal_all(self, number: signal.Signals) -> None:
         if not self.ended():
@@ -70,6 +99,7 @@ def start_child(
     account: Account | None = None,
     pass_fds: Sequence[int] = (),
     again: bool = False,
+    lets_others_end: bool = False,
 ) -> Child:
     """Start `command`; its output goes to a log file, and on Linux it gets its first stop signal when this thread ends.
 
@@ -99,7 +129,8 @@ def start_child(
     note = notes_dir(state_dir, group) / name
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(f"{birth_note(process.pid)} {int(stops[0][0])}\n")
-    return Child(name=name, process=process, note=note, stops=stops, log=state_dir / "logs" / f"{name}.log")
+    log_file = state_dir / "logs" / f"{name}.log"
+    return Child(name=name, process=process, note=note, stops=stops, log=log_file, lets_others_end=lets_others_end)
 
 
 def die_with_parent(number: signal.Signals, before: Callable[[], None] | None = None) -> Callable[[], None]:
@@ -151,6 +182,21 @@ def stop_left_over(notes: Path) -> bool:
         else:
             note.unlink(missing_ok=True)
     return running
+
+
+def _known(pid: int) -> psutil.Process | None:
+    """The process, told from later ones of its number by its time of birth; None: it has ended."""
+    try:
+        return psutil.Process(pid)
+    except psutil.Error:
+        return None
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def _members(session: int) -> set[int]:

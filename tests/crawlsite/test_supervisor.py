@@ -202,3 +202,16 @@ def _answers(port: int) -> bool:
 def test_permissions_around_the_state_directory_stay_as_they_are(site):
     assert os.stat(site.state_dir.parent).st_mode & 0o777 == 0o755
     assert (site.state_dir / "secret_key").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_killed_process_leaves_may_end_in_order_and_then_it_starts_again(start, place):
+    """As a shift does whose worker was killed; one that does not end is killed."""
+    running = start(WEB + f"worker: python -m tests.crawlsite.orphaned {place}\n")
+    eventually(lambda: (place / "left").exists())
+    leader, orphan, deaf = map(int, (place / "left").read_text().split())
+
+    os.kill(leader, signal.SIGKILL)
+
+    eventually(lambda: (place / "in order").exists())
+    eventually(lambda: not living([orphan, deaf]))
+    running.until_it_says("^worker ended")

@@ -1,0 +1,74 @@
+"""Which shifts are at work on this machine: a file of each, locked by its process for as long as that lives.
+
+The kernel lets a lock go however a process ends. So a shift whose process and whose worker were both killed is found by the next worker of
+the machine within seconds; elsewhere nobody can know before its lease has run out.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+
+logger = logging.getLogger(__name__)
+
+
+class Absent(NamedTuple):
+    """A shift whose process has ended without taking its file away."""
+
+    process_id: int
+    epoch: int
+    worker: str
+
+
+@contextmanager
+def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
+    """Show until the block ends that this process works on a shift. Where no file can be kept, the lease alone tells."""
+    path = _folder() / f"{process_id}-{epoch}"
+    try:
+        file = _locked_file(path, worker)
+    except OSError as error:
+        logger.warning("no file tells that this shift is at work here", extra={"path": str(path), "error": str(error)})
+        yield
+        return
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
+def absent() -> Iterator[Absent]:
+    """The shifts that nobody works on any more. Each file is taken away once the caller asks for the next one."""
+    for path in sorted(_folder().glob("[0-9]*-*")):
+        with suppress(FileNotFoundError, BlockingIOError):
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(file).st_nlink:  # nobody has taken it away meanwhile
+                    process_id, _, epoch = path.name.partition("-")
+                    yield Absent(int(process_id), int(epoch), os.read(file, 1000).decode())
+                    path.unlink(missing_ok=True)
+            finally:
+                os.close(file)
+
+
+def _locked_file(path: Path, worker: str) -> int:
+    """It gets its name when it is locked: nobody ever sees it without a lock while its process lives."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"new-{os.getpid()}")
+    file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    os.write(file, worker.encode())
+    fresh.rename(path)
+    return file
+
+
+def _folder() -> Path:
+    return Path(settings.STATE_DIR) / "shifts"

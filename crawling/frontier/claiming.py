@@ -233,9 +233,9 @@ def let_go(shift: Shift, hosts: Sequence[Leaving]) -> None:
         cursor.execute(LET_GO, {"hosts": ids, "waits": waits, "delays": delays, "backoffs": backoffs, "shift": shift.pk})
 
 
-def rest_queues(waits: Mapping[int, float]) -> None:
-    """Let nothing of these queues be fetched for so many seconds; other crawls may go on with their hosts."""
-    with connection.cursor() as cursor:
+def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
+    """Let nothing of these queues of a run be fetched for so many seconds; other crawls may go on with their hosts."""
+    with locked_run(run_id), connection.cursor() as cursor:
         cursor.execute(REST_QUEUES, [list(waits), list(waits.values())])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 from django.db import DataError, connection
@@ -17,11 +18,11 @@ from crawling.frontier.copying import copy_in
 from crawling.frontier.counting import count_outcomes
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.lengths import commit_lengths, commit_lengths_alone
-from crawling.frontier.locking import locked_run
+from crawling.frontier.locking import insist, locked_run
 from crawling.frontier.outcomes import Outcome
 from crawling.frontier.page_rows import as_text, keep_extracted, page_row
 from crawling.frontier.quarantine import catch
-from crawling.frontier.sowing import sow
+from crawling.frontier.sowing import add_queues, sow
 from crawling.frontier.verdicts import keep_refusals
 from crawling.frontier.watching import Watch, watch_yields
 from crawling.frontier.weighing import gains_of, refund
@@ -112,8 +113,11 @@ def record(
         if refusals:
             keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
         gains = gains_of(cursor, run, kept, {url: row.rank for url, row in settled.items()})
+        if trapped := [link for link in links if link.trap]:
+            add_queues(
+                cursor, run.pk, links, numbers=numbers
+            )  # of both at once: new hosts in one order, or two runs may wait for each other
         discovered = sow(run, [link for link in links if not link.trap], numbers=numbers, gains=gains)
-        trapped = [link for link in links if link.trap]
         caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
         refund(run, gains)
         held = watch_yields(cursor, run, kept, originals, memory.watch)
@@ -132,9 +136,12 @@ def record(
 
 
 def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], memory: Memory, lengths: Mapping[int, int]) -> None:
-    """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on, also with its links."""
+    """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on, also with its links.
+
+    Where others are in the way it is tried again.
+    """
     try:
-        record(shift, outcomes, numbers=numbers, memory=memory, lengths=lengths)
+        insist(partial(record, shift, outcomes, numbers=numbers, memory=memory, lengths=lengths))
     except DataError:
         for outcome in outcomes:
             try:

@@ -6,13 +6,19 @@ from django.db import connection
 
 from crawling.models import Run
 
+#: URLs in one transaction
+SLICE = 10_000
+
 #: their pages go, too: they will be fetched anew, and every page counted stands for a row
 RETRY = """
-WITH back AS (
-    UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, losses = 0, due_at = NULL
+WITH slice AS (
+    SELECT id FROM crawling_url
     WHERE run_id = %(run)s AND state = 'f' AND (%(status)s::int IS NULL OR status = %(status)s)
       AND (%(url)s::bigint IS NULL OR id = %(url)s)
-    RETURNING id, queue_id, status
+    LIMIT %(limit)s
+), back AS (
+    UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, losses = 0, due_at = NULL
+    WHERE id IN (SELECT id FROM slice) RETURNING id, queue_id, status
 ), queues AS (
     UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n, due_at = least(q.due_at, clock_timestamp())
     FROM (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id) counted WHERE q.id = counted.queue_id
@@ -38,8 +44,11 @@ SELECT count(*) FROM back
 
 
 def requeue_failed(run: Run, *, status: int | None, url_id: int | None = None) -> int:
-    """Queue the run's failed URLs again, all, those of one status, or one; returns how many. The caller holds the run's lock."""
+    """Queue some of the run's failed URLs again, of all, of those of one status, or one; returns how many. The caller holds the run's lock.
+
+    Shifts wait for that lock, and not for long: so many take a tenth of a second.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(RETRY, {"run": run.pk, "status": status, "url": url_id})
+        cursor.execute(RETRY, {"run": run.pk, "status": status, "url": url_id, "limit": SLICE})
         row = cursor.fetchone()
     return int(row[0]) if row else 0

@@ -129,6 +129,11 @@ def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
     return list(marks.values())
 
 
+def add_queues(cursor: CursorWrapper, run_id: int, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> None:
+    """Make the missing hosts and queues of all these. The caller holds the run's lock."""
+    _queues(cursor, run_id, {candidate.address.host_key for candidate in candidates}, numbers)
+
+
 def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequence[int]) -> dict[str, int]:
     """Ids of the host queues, made where missing. Names go in sorted, so that two runs never wait for each other."""
     cursor.execute(FIND_QUEUES, [run_id, list(names)])

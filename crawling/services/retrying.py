@@ -11,7 +11,7 @@ from crawling.frontier.limits import limit_reached
 from crawling.frontier.locking import locked_run
 from crawling.frontier.retrying import requeue_failed
 from crawling.logbook import write
-from crawling.models import CrawlJob, Run
+from crawling.models import CrawlJob, Run, UrlState
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.rules.statuses import explain
 from crawling.services.bank import ask_for_shifts, enroll
@@ -27,17 +27,24 @@ def retry_failed(crawl: CrawlJob, *, by: User | None = None, status: int | None 
     if latest is None:
         raise WrongState(f"{crawl.name} has never been started.")
     with locked_run(latest.pk) as run:
-        count = _requeue(run, by, status, url_id)
+        count, done = _requeue(run, by, status, url_id)
+    while done < count:  # what has failed again meanwhile is not tried once more
+        with locked_run(latest.pk) as run:
+            done += requeue_failed(run, status=status) or count
     if run.state in WORKING_STATES:
         enroll(run)
         ask_for_shifts(run)
     return count
 
 
-def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) -> int:
+def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) -> tuple[int, int]:
+    """Put the first slice back, and let the run go on; returns how many URLs there are in all, and in it."""
     if run.state == RunState.STOPPING:
         raise WrongState(f"{run.crawl.name} is stopping; try its failed URLs again once it has stopped.")
-    count = requeue_failed(run, status=status, url_id=url_id)
+    which_failed = {"status": status, "pk": url_id}
+    failed = run.urls.filter(state=UrlState.FAILED, **{name: value for name, value in which_failed.items() if value is not None})
+    count = failed.count()
+    done = requeue_failed(run, status=status, url_id=url_id)
     if not count:
         which = "" if status is None else f" with status {status}"
         raise WrongState(
@@ -53,4 +60,4 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
         run.state, run.reason, run.finished_at = RunState.QUEUED, "Asking the bank for a shift, to try failed URLs again.", None
         run.resumed_at, run.aborted_at, run.trouble = timezone.now(), None, ""
         run.save(update_fields=["state", "reason", "finished_at", "resumed_at", "aborted_at", "trouble"])
-    return count
+    return count, done

@@ -220,7 +220,7 @@ class HostTurns:
         now = time.monotonic()
         self._count_requests(visits)
         if by_budget := {visit.host.queue_id: visit.free_at - now for visit in visits if visit.free_at > visit.host_free_at}:
-            rest_queues(by_budget)
+            rest_queues(self._shift.process.run_id, by_budget)
         let_go(
             self._shift,
             [

@@ -94,14 +94,19 @@ TEMPLATES = [
 ]
 
 # CONN_MAX_AGE stays 0: a worker forks for each job, and a connection must not live on both sides of a fork.
-DATABASES = {"default": database_setting(ENVIRONMENT.database_url)}
+DATABASES = {"default": database_setting(ENVIRONMENT.database_url, lease_seconds=ENVIRONMENT.bank_lease_seconds)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+#: who can write to Redis can have any function called; with RQ's usual pickles, any code
+RQ_SERIALIZER = "rq.serializers.JSONSerializer"
+#: seconds for which Redis keeps jobs that failed; RQ's own year fills its memory
+RQ_FAILED_JOBS_SECONDS = 7 * 24 * 3600
 # redis-py 8 gives up reading after 5 s unless told otherwise, which breaks a worker's blocking wait for a job.
 RQ_QUEUES = {
     name: {
         "URL": ENVIRONMENT.redis_url,
         "DEFAULT_TIMEOUT": 15 * 60,
+        "SERIALIZER": RQ_SERIALIZER,
         "REDIS_CLIENT_KWARGS": {"socket_timeout": None, "socket_connect_timeout": 5},
     }
     for name in ("shifts", "chores")

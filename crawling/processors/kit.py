@@ -49,6 +49,10 @@ class Asked(Protocol):
     def __call__(self, question: Callable[[], T]) -> T | None: ...
 
 
+class LeaseLost(Exception):
+    """The hosts may be another shift's by now: nothing is asked of them any more."""
+
+
 #: what an answer may have beside its document: headers, the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
 
@@ -62,6 +66,7 @@ class Kit:
     archives: documents' exchanges are kept. fetching: how to ask; its secrets go to `recipients` only.
     answer_seconds: the longest for one document, where the order's own is not to count. sessions: of hosts, by host key.
     login_failed: is told why the crawl could not log in.
+    lease_is_lost: whether the shift's time is over.
     keep_cookies(host_id, jar): hands changed cookies to the shift, which stores them.
     counts_links: the frontier wants to hear of every link, even to what it knows. ascends: and of the directories above a URL.
     keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
@@ -89,6 +94,7 @@ class Kit:
     recipients: Recipients = field(default_factory=Recipients)
     sessions: dict[str, HostSession] = field(default_factory=dict)
     login_failed: Callable[[str], None] = lambda sentence: None
+    lease_is_lost: Callable[[], bool] = lambda: False
     keep_cookies: Callable[[int, list[dict[str, Any]]], None] = lambda host_id, jar: None
     shared_networks: Sequence[IPv4Network | IPv6Network] = ()
     archive: Callable[[Parcel, Answer], None] = lambda parcel, answer: parcel.exchange.close()
@@ -132,8 +138,10 @@ class Kit:
         """Fetch from a vetted address as the order says, within the shift's bandwidth.
 
         judge: says of an answer's head whether to read on. asking: headers that ask for less than the whole document.
-        form: what to post there.
+        form: what to post there. Raises LeaseLost.
         """
+        if self.lease_is_lost():
+            raise LeaseLost
         if address.scheme in FETCHERS:
             fetched = self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
             return replace(fetched, exchange=exchange_of(fetched.body)) if keep and succeeded(fetched.status) else fetched

@@ -16,7 +16,7 @@ from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
 from crawling.models import UrlState
 from crawling.processors.chain import Catch, read, step
-from crawling.processors.kit import Kit
+from crawling.processors.kit import Kit, LeaseLost
 from crawling.processors.visit import Visit
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
@@ -67,6 +67,9 @@ class ToePool:
         claimed, began_at = visit.urls[0], time.monotonic()
         try:
             made = step(visit, self._kit)
+        except LeaseLost:
+            self._bench.close()
+            made = None  # the shift that has the lease fetches it
         except Exception as error:  # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
             made = _our_fault(claimed, error)
             if visit.urls and visit.urls[0] is claimed:

@@ -63,6 +63,7 @@ class ShiftWork:
         self._kit.login_failed = self._cannot_log_in
         self._clerk, self._look_ups = Clerk(), Clerk()
         self._kit.ask, self._kit.resolve = self._clerk.ask, self._resolve
+        self._kit.lease_is_lost = lambda: lease.is_lost
         self._archive = Archiving(shift, buyer, user_agent=self._kit.user_agent)
         self._kit.archive = self._archive.put
         self._bench = Workbench()

@@ -18,7 +18,17 @@ from django.db import connection
 from crawling.keeper.messages import QUEUE
 from tests.forked import Program
 
-WORKER = ["rqworker", "--skip-checks", "shifts", "--worker-class", "crawling.worker.ShiftWorker", "--worker-ttl", "60"]
+WORKER = [
+    "rqworker",
+    "--skip-checks",
+    "shifts",
+    "--worker-class",
+    "crawling.worker.ShiftWorker",
+    "--serializer",
+    "json",
+    "--worker-ttl",
+    "60",
+]
 KEEPER = ["keeper", "--skip-checks"]
 
 

@@ -7,7 +7,7 @@ from allocation.services.classes import add_class
 from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
 from allocation.services.leases import reap_expired, renew_lease, take_lease
 from allocation.services.limits import change_claim, change_limits, change_process, enter_stage, set_capacity, set_reserved
-from allocation.services.messages import mark_sent, unsent_outbox
+from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
 from allocation.services.pools import create_pool, register_process
 from allocation.services.previews import preview_limits, preview_process
 from allocation.services.pumping import pump_pool
@@ -48,6 +48,7 @@ __all__ = [
     "create_pool",
     "enter_stage",
     "finish_process",
+    "forget_sent",
     "keep_checkpoints",
     "keep_resources",
     "mark_sent",

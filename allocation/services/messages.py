@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 from allocation.fields import ClockTimestamp
 from allocation.models import Outbox, OutboxKind
@@ -28,3 +29,9 @@ def unsent_outbox(*, limit: int = 100) -> list[OutboxMessage]:
 def mark_sent(*, ids: Iterable[int]) -> int:
     """Mark messages as delivered, and return how many had not been."""
     return Outbox.objects.filter(pk__in=list(ids), sent_at=None).update(sent_at=ClockTimestamp())
+
+
+def forget_sent(*, older_than: timedelta, limit: int = 10_000) -> int:
+    """Delete messages that were delivered so long ago, some at a time; returns how many."""
+    old = Outbox.objects.filter(sent_at__lt=ClockTimestamp() - older_than).order_by("pk").values("pk")[:limit]
+    return Outbox.objects.filter(pk__in=old).delete()[0]

@@ -50,7 +50,9 @@ def ask_checkpoint(run: Run, *, by: User | None = None) -> Checkpoint:
 def _enqueue(checkpoint: Checkpoint) -> None:
     job_id, timeout = f"checkpoint-{checkpoint.pk}", int(LONGEST.total_seconds())
     try:
-        django_rq.get_queue(QUEUE).enqueue_call(TAKE, args=(checkpoint.pk,), job_id=job_id, timeout=timeout)
+        django_rq.get_queue(QUEUE).enqueue_call(
+            TAKE, args=(checkpoint.pk,), job_id=job_id, timeout=timeout, failure_ttl=settings.RQ_FAILED_JOBS_SECONDS
+        )
     except RedisError as error:
         checkpoint.delete()
         raise CheckpointTrouble("Redis does not answer, so no worker can be told to take it; try again once it is back.") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import django_rq
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections, transaction
 from redis.exceptions import RedisError
@@ -40,7 +41,13 @@ def start_trial(*, policy: str, requests: int, bound_seconds: float, seed: int, 
 
 def _enqueue(trial: Trial) -> None:
     try:
-        django_rq.get_queue(QUEUE).enqueue_call(RUN_TRIAL, args=(trial.pk,), job_id=f"trial-{trial.pk}", timeout=LONGEST_SECONDS)
+        django_rq.get_queue(QUEUE).enqueue_call(
+            RUN_TRIAL,
+            args=(trial.pk,),
+            job_id=f"trial-{trial.pk}",
+            timeout=LONGEST_SECONDS,
+            failure_ttl=settings.RQ_FAILED_JOBS_SECONDS,
+        )
     except RedisError as error:
         store.break_off(trial)
         raise NoChores from error

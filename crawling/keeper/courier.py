@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import django_rq
+from django.conf import settings
 from django.utils import timezone
 from rq.exceptions import DuplicateJobError
 from rq.job import Job, JobStatus
 
-from crawling.keeper.leftovers import remove
+from crawling.keeper.leftovers import remove, waits
 from crawling.models import Delivery
 
 QUEUE = "chores"
@@ -27,16 +28,18 @@ def wake_courier() -> None:
     queue = django_rq.get_queue(QUEUE)
     job = queue.fetch_job(JOB)
     if job is not None:
-        if _is_to_be_done(job):
+        if waits(queue, job) or _is_in_hand(job):
             return
         remove(job)  # left over from a worker that was killed
     try:
-        queue.enqueue_call(SEND_DUE, job_id=JOB, unique=True, timeout=LONGEST_SECONDS, result_ttl=0)
+        queue.enqueue_call(
+            SEND_DUE, job_id=JOB, unique=True, timeout=LONGEST_SECONDS, result_ttl=0, failure_ttl=settings.RQ_FAILED_JOBS_SECONDS
+        )
     except DuplicateJobError:
         return  # somebody else was faster
 
 
-def _is_to_be_done(job: Job) -> bool:
-    """Whether it waits, or a worker that lives has it in hand."""
+def _is_in_hand(job: Job) -> bool:
+    """Whether a worker that lives is at it."""
     status, heard_at = job.get_status(), job.last_heartbeat
-    return status == JobStatus.QUEUED or (status == JobStatus.STARTED and heard_at is not None and timezone.now() - heard_at < SILENT)
+    return status == JobStatus.STARTED and heard_at is not None and timezone.now() - heard_at < SILENT

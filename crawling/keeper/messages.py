@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import timedelta
 
 import django_rq
@@ -18,7 +17,7 @@ from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
 from crawling.ahead.slots import NAMES_REF
 from crawling.experiment.attempt import TRIAL_REF
-from crawling.keeper.leftovers import remove
+from crawling.keeper.leftovers import remove, waits
 from crawling.services.losses import shift_was_reaped
 from crawling.services.shifts import LONGEST_SLICES
 
@@ -62,14 +61,14 @@ def _deliver(message: OutboxMessage) -> None:
         shift_was_reaped(message.process, message.epoch)
 
 
-def enqueue_shift(process: int, epoch: int, *, leave: Collection[JobStatus] = (JobStatus.QUEUED, JobStatus.STARTED)) -> None:
-    """Wake a worker for a shift. A job for it that is in one of the states `leave` will do."""
+def enqueue_shift(process: int, epoch: int, *, leave_started: bool = True) -> None:
+    """Wake a worker for a shift. A job for it that waits, or that was started, will do."""
     queue, job_id = django_rq.get_queue(QUEUE), f"shift-{process}-{epoch}"
     try:
         _enqueue(queue, job_id, process, epoch)
     except DuplicateJobError:
         job = queue.fetch_job(job_id)
-        if job is None or job.get_status() not in leave:
+        if job is None or not (waits(queue, job) or (leave_started and job.get_status() == JobStatus.STARTED)):
             # left over from a job that ended, or from a database that has been restored since: not what is wanted now
             if job is not None:
                 remove(job)
@@ -78,7 +77,9 @@ def enqueue_shift(process: int, epoch: int, *, leave: Collection[JobStatus] = (J
 
 def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
     timeout = int(LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS) + GRACE_SECONDS
-    queue.enqueue_call(RUN_SHIFT, args=(process, epoch), job_id=job_id, unique=True, timeout=timeout)
+    queue.enqueue_call(
+        RUN_SHIFT, args=(process, epoch), job_id=job_id, unique=True, timeout=timeout, failure_ttl=settings.RQ_FAILED_JOBS_SECONDS
+    )
 
 
 def resend() -> None:
@@ -93,4 +94,4 @@ def resend() -> None:
     for reference in NO_SHIFTS:
         forgotten = forgotten.exclude(process__run_ref__startswith=reference)
     for process, epoch in forgotten.values_list("process", "epoch").distinct():
-        enqueue_shift(process, epoch, leave=[JobStatus.QUEUED])  # whoever had started it would have taken it up by now
+        enqueue_shift(process, epoch, leave_started=False)  # whoever had started it would have taken it up by now

@@ -21,6 +21,7 @@ from crawling.frontier.addresses import forget_clocks
 from crawling.frontier.robots import trim_robots
 from crawling.keeper.courier import wake_courier
 from crawling.keeper.duties import count_workers, forget_cold_pages, rank_anew, settle_what_was_left, start_what_is_due
+from crawling.keeper.forgetting import forget_what_is_over
 from crawling.keeper.leader import Leadership
 from crawling.keeper.messages import deliver, resend
 from crawling.services.keeping import RunsKeeper
@@ -71,6 +72,7 @@ def duties() -> list[Duty]:
         Duty(remove_rows, 1.0),
         Duty(RunsKeeper().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
+        Duty(forget_what_is_over, 600.0),
         Duty(total_minutes, 60.0),
     ]
 

@@ -59,7 +59,8 @@ def workers_now() -> list[WorkerRow]:
     """All workers, by what they work on and by name. Raises RedisError."""
     for queue in _queues():
         clean_worker_registry(queue)
-    found = sorted(Worker.all(connection=django_rq.get_connection(QUEUE)), key=lambda worker: (worker.queue_names(), worker.name))
+    workers = Worker.all(connection=django_rq.get_connection(QUEUE), serializer=settings.RQ_SERIALIZER)
+    found = sorted(workers, key=lambda worker: (worker.queue_names(), worker.name))
     jobs = [_job_of(worker) for worker in found]
     crawls = _crawls_of(jobs)
     return [_row(worker, _task(job, crawls) if job else None) for worker, job in zip(found, jobs, strict=True)]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import django_rq
 import pytest
+from django.contrib.sessions.models import Session
+from django.utils import timezone
 from rq import Worker
 from rq.job import JobStatus
 
 from allocation.models import Outbox, Process
 from allocation.services import finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
-from crawling.keeper import messages
+from crawling.keeper import leftovers, messages
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
+from crawling.keeper.forgetting import forget_what_is_over
 from crawling.keeper.leader import Leadership, is_somebody_leading
 from crawling.keeper.messages import QUEUE, deliver, enqueue_shift, live_workers, resend
 from crawling.keeper.rounds import duties
@@ -55,6 +59,7 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
         *("deliver", "resend", "start_what_is_due", "start_scheduled", "settle_what_was_left", "reap_expired", "count_workers"),
         *("rejudge_live_runs", "rank_anew", "take_over_hosts", "trim_robots", "forget_clocks", "forget_cold_pages", "total_minutes"),
         *("notice_what_lasts", "wake_courier", "keep_checkpoints", "ask_for_due", "keep_to_rules", "remove_rows", "measure_disk"),
+        "forget_what_is_over",
     }
 
 
@@ -62,7 +67,7 @@ def test_a_granted_start_becomes_one_job(run, queue):
     deliver()
     deliver()
 
-    assert [job.args for job in queue.jobs] == [(holder(run).pk, 1)]
+    assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
     assert not Outbox.objects.filter(sent_at=None).exists()
 
 
@@ -105,6 +110,40 @@ def test_a_start_that_redis_lost_is_sent_again(run, queue, monkeypatch):
     monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
     resend()
     assert len(queue.jobs) == 1
+
+
+def test_a_start_whose_worker_was_killed_before_it_began_is_sent_again(run, queue, monkeypatch):
+    deliver()
+    queue.connection.lmove(queue.key, queue.intermediate_queue.key)  # what a worker does first
+    monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
+    resend()
+    assert queue.jobs == []  # it may be about to begin
+
+    monkeypatch.setattr(leftovers, "ON_ITS_WAY", timedelta(0))
+    resend()
+    assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
+    assert queue.intermediate_queue.get_job_ids() == []
+
+
+def test_jobs_hold_no_code_and_are_forgotten_after_a_week_if_they_fail(run, queue):
+    deliver()
+
+    [job] = queue.jobs
+    assert json.loads(job.data) == [messages.RUN_SHIFT, None, [holder(run).pk, 1], {}]
+    assert job.failure_ttl == 7 * 24 * 3600
+
+
+def test_what_is_over_is_forgotten(run):
+    deliver()
+    Outbox.objects.update(sent_at=timezone.now() - timedelta(days=2))
+    Outbox.objects.create(kind="pump", pool=holder(run).pool)
+    for key, days in (("old", -1), ("new", 1)):
+        Session.objects.create(session_key=key, session_data="x", expire_date=timezone.now() + timedelta(days=days))
+
+    forget_what_is_over()
+
+    assert list(Outbox.objects.values_list("kind", flat=True)) == ["pump"]
+    assert list(Session.objects.values_list("pk", flat=True)) == ["new"]
 
 
 def test_a_start_that_was_taken_up_is_not_sent_again(run, queue, monkeypatch):

@@ -125,7 +125,7 @@ def test_an_operator_starts_a_trial_and_the_worker_of_the_chores_runs_it(tmp_pat
 
     assert "waits for the worker that does the chores" in page.content.decode()
     with running_stack(tmp_path) as stack:
-        stack.start(["rqworker", "chores", "--burst"])
+        stack.start(["rqworker", "chores", "--burst", "--serializer", "json"])
         wait_until(lambda: Trial.objects.get().state == TrialState.FINISHED)
     trial = Trial.objects.get()
     assert trial.by.get_username() == "operator"

@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 #: the outbox is read at least this often; a grant's notification makes it sooner
 FLOOR_SECONDS = 0.5
+#: a duty that takes longer is told of in the log
+SLOW_SECONDS = 0.1
 #: what may pass by itself; anything else is a fault of ours and ends the keeper, whom the supervisor starts again
 PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
 
@@ -100,8 +102,12 @@ def make_round(rounds: list[Duty], now: float) -> None:
         if duty.due_at > now:
             continue
         duty.due_at = now + duty.every_seconds
+        began = time.monotonic()
         try:
             duty.do()
         except PASSING as error:
             logger.warning("a duty of the keeper failed", extra={"duty": duty.do.__name__, "error": str(error)})
             connections.close_all()
+        took = time.monotonic() - began
+        if took > SLOW_SECONDS:
+            logger.info("a duty of the keeper was slow", extra={"duty": duty.do.__name__, "milliseconds": round(1000 * took)})

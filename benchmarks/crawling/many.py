@@ -179,6 +179,8 @@ def report_calls(name: str, seconds: list[float]) -> None:
 
 def follow(crawls: int, began: float, seconds: float) -> None:
     """Print how many crawls have ended, until all have."""
+    from django.db.models import Max, Min
+
     from crawling.models import Page, Run
     from crawling.models.jobs import ENDED_STATES
 
@@ -188,10 +190,10 @@ def follow(crawls: int, began: float, seconds: float) -> None:
         ended, now = Run.objects.filter(state__in=ENDED_STATES).count(), time.monotonic()
         print(f"{now - began:6.1f} s: {ended:5} ended, {(ended - ended_before) / (now - then):5.1f} a second", flush=True)
         ended_before, then = ended, now
-    ends = sorted(Run.objects.filter(state__in=ENDED_STATES).values_list("finished_at", flat=True))
-    whole = (ends[-1] - ends[0]).total_seconds()
+    times = Run.objects.filter(state__in=ENDED_STATES).aggregate(first=Min("finished_at"), last=Max("finished_at"))
+    whole = (times["last"] - times["first"]).total_seconds()
     pages = Page.objects.filter(status=200).count()
-    print(f"{len(ends)} of {crawls} crawls ended, {pages} pages; {(len(ends) - 1) / whole:.1f} crawls a second")
+    print(f"{ended_before} of {crawls} crawls ended, {pages} pages; {(ended_before - 1) / whole:.1f} crawls a second")
 
 
 def report_duties(log: str) -> None:

@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median, quantiles
@@ -118,8 +119,7 @@ def product(workers: int, log: Path) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     env = for_child({"PORT": str(port), "WORKERS": str(workers), "DEMO": "0", "API_REQUESTS_A_MINUTE": "1000000"})
-    os.environ.update(env)
-    environment = read()
+    environment = replace(read(), port=port, workers=workers, demo=False)
     procfile = read_procfile(BASE_DIR / "Procfile", environment, variables(environment, platform=sys.platform))
     for command in procfile.release:
         subprocess.run(command, env=env, cwd=BASE_DIR, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # ours

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 
 class Migration(migrations.Migration):
-    dependencies = [("allocation", "0017_what_a_crowd_costs"), ("crawling", "0043_ends_of_runs")]
+    dependencies = [("allocation", "0018_what_a_crowd_costs"), ("crawling", "0044_archive_files_confined")]
     operations = [
         migrations.AddIndex(
             model_name="run",

@@ -9,7 +9,7 @@ WHERE id IN (SELECT process_id FROM allocation_request WHERE state = 'waiting')
 
 
 class Migration(migrations.Migration):
-    dependencies = [("allocation", "0016_rare_events")]
+    dependencies = [("allocation", "0017_pools_of_experiments")]
     operations = [
         migrations.AddField(
             model_name="process",

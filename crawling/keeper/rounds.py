@@ -111,6 +111,7 @@ def keep(ending: threading.Event) -> None:
                 leadership.close()
                 ending.wait(2 * FLOOR_SECONDS)
         leadership.close()
+        connections.close_all()
         duties_done.result()  # raises what was a fault of ours
 
 

@@ -16,6 +16,8 @@ from crawling.models import Page
 MOST_BYTES = 1024 * 1024
 MOST_LINES = 3000
 CONTEXT = 3
+#: characters
+MOST_SHOWN_OF_A_LINE = 2000
 UNSEEN = ("script", "style", "noscript", "template")
 
 
@@ -54,6 +56,15 @@ def coding_of(stored: StoredRecord) -> str:
     """The content codings that the answer's head names."""
     fields = [line.partition(":") for line in stored.head.splitlines()[1:]]
     return ",".join(value for name, _, value in fields if name.strip().lower() == "content-encoding")
+
+
+def compared(old: Page, new: Page) -> list[Line]:
+    """The differences between the texts of two pages. Raises ArchiveTrouble.
+
+    To be called in a background job: this reads what strangers wrote.
+    """
+    lines = diff(text_lines(old), text_lines(new))
+    return [Line(line.kind, line.text[:MOST_SHOWN_OF_A_LINE]) for line in lines]
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[Line]:

@@ -41,6 +41,7 @@ urlpatterns = [
     path("<int:pk>/scope/check/", scope.check, name="scope-check"),
     path("test-scope/", scope.test_scope, name="test-scope"),
     path("test-fetch/", new.test_fetch, name="test-fetch"),
+    path("test-fetch/<int:number>/", new.tested, name="tested"),
     path("page-cache/", page_cache.show, name="page-cache"),
     path("<int:crawl>/delete/", deleting.delete, name="delete"),
     path("<int:pk>/runs/", runs.runs, name="runs"),

@@ -21,6 +21,8 @@ from crawling.rules.robots import forbidding_line, read_robots
 from crawling.rules.statuses import MOST_REDIRECTS, explain, is_redirect
 from crawling.rules.traps import REASONS
 
+#: bytes of a robots.txt that are read for a page: strangers wrote them, and the web process waits
+MOST_ROBOTS_READ = 64 * 1024
 #: crawls that are asked, the newest first
 MOST_CRAWLS = 50
 
@@ -191,8 +193,12 @@ def _of_robots(address: Address) -> Iterator[Fact]:
         yield Fact("robots", f"The robots.txt of {address.origin} has not been asked for yet.")
         return
     token = identity().product_token
-    robots = read_robots(file.status, bytes(file.body), token)
     name = f"{address.origin}/robots.txt"
+    if len(file.body) > MOST_ROBOTS_READ:
+        said = "is too large to be read for this page; a test fetch of the URL says what it allows"
+        yield Fact("robots", f"{name} {said}. It was asked for:", at=file.fetched_at)
+        return
+    robots = read_robots(file.status, bytes(file.body), token)
     if robots.unavailable:
         said = f"could not be had ({explain(file.status).rstrip('.')}), so nothing may be fetched yet"
     elif robots.allows(address.url):

@@ -5,16 +5,19 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from ninja import Path, Query, Router, Schema
+from django.http import HttpResponse
+from ninja import Path, Query, Router, Schema, Status
 from pydantic import Field
 
 from crawling.api.parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
 from crawling.api.permissions import Asking, may_view
+from crawling.api.schemas import RETRY_AFTER, InquiryOut
 from crawling.comparing import KINDS, Difference, differences, summary_of
 from crawling.cursors import run_of, stored_page
-from crawling.errors import ArchiveTrouble, NotThere
+from crawling.errors import NotThere
 from crawling.left_out import left_out, reasons_of
-from crawling.textdiff import diff, text_lines
+from crawling.models import InquiryKind
+from crawling.services.inquiries import ask_once
 
 reports = Router()
 Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which this became")]  # type: ignore[valid-type]
@@ -133,13 +136,31 @@ def _change(crawl_id: int, row: Difference) -> dict[str, Any]:
     return {**asdict(row), "diff": f"/api/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}" if is_in_both else None}
 
 
-@reports.get("/{crawl_id}/reports/changes/{old_id}/{new_id}", response=TextDiff, summary="The text of a page in two runs, line by line")
+@reports.get(
+    "/{crawl_id}/reports/changes/{old_id}/{new_id}",
+    response={200: TextDiff, 202: InquiryOut},
+    summary="The text of a page in two runs, line by line",
+)
 @may_view
-def changed_text(request: Asking, crawl_id: CrawlId, old_id: PageId, new_id: PageId) -> dict[str, Any]:
-    """The ids are those that the list of changes tells. What is not in this machine's archive, or is no text, cannot be compared."""
+def changed_text(
+    request: Asking,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    old_id: PageId,
+    new_id: PageId,
+) -> Status:
+    """The ids are those that the list of changes tells. A background job compares them: until then
+    this answers 202 with `Retry-After`; ask again. What is not in this machine's archive, or is no
+    text, cannot be compared."""
     old, new = (stored_page(crawl_id, one) for one in (old_id, new_id))
-    try:
-        lines = [line._asdict() for line in diff(*map(text_lines, (old, new)))]
-    except ArchiveTrouble as trouble:
-        raise NotThere(f"The texts cannot be compared. {trouble}") from trouble
-    return {"url": new.url.url, "old_run": old.run.number, "new_run": new.run.number, "lines": lines}
+    question = {"old": old_id, "new": new_id}
+    inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user)
+    if inquiry.is_open:
+        response["Retry-After"] = RETRY_AFTER
+        here = f"/api/crawls/{crawl_id}/reports/changes/{old_id}/{new_id}"
+        return Status(202, {"state": inquiry.state, "result": here})
+    if inquiry.why_failed:
+        raise NotThere(f"The texts cannot be compared. {inquiry.why_failed}")
+    lines = (inquiry.answer or {})["lines"]
+    runs = {"old_run": old.run.number, "new_run": new.run.number}
+    return Status(200, {"url": new.url.url, **runs, "lines": lines})

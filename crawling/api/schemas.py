@@ -95,3 +95,14 @@ class CrawlPage(Schema):
 class RunPage(Schema):
     items: list[RunOut]
     next: int | None
+
+
+#: seconds, as the header says them
+RETRY_AFTER = "1"
+
+
+class InquiryOut(Schema):
+    """A question that a background job is to answer."""
+
+    state: str = Field(description="waiting or working")
+    result: str = Field(description="the path of the answer; ask it again after `Retry-After`")

@@ -5,22 +5,24 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
+from django.http import HttpResponse
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, TEXT, Order
 from crawling.api.permissions import Asking, may_add, may_change, may_view
 from crawling.api.rule_schemas import TestedOut
+from crawling.api.schemas import RETRY_AFTER, InquiryOut
 from crawling.errors import BadOrder, NotThere
 from crawling.listing import STATES, Wanted
-from crawling.models import SavedView
+from crawling.models import Inquiry, InquiryKind, SavedView
 from crawling.rules.estimates import estimate
 from crawling.rules.tags import BadTags, read_tags
 from crawling.services.creating import check_order
 from crawling.services.many import ACTIONS, MOST, chosen, do_to_all
 from crawling.services.saving import forget_view, save_view
 from crawling.services.scoping import MOST_TESTED, try_order
-from crawling.services.trying import try_seeds
+from crawling.services.trying import ask_to_try
 
 bulk, views, drafts = Router(), Router(), Router()
 Word = Annotated[str, Field(max_length=200, pattern=TEXT)]
@@ -142,6 +144,10 @@ class TriedOut(Schema):
 
 
 class TriedList(Schema):
+    """`items` is empty until it is answered. `trouble`: why it never will be."""
+
+    state: str = Field(description="waiting, working, answered or failed")
+    trouble: str
     items: list[TriedOut]
 
 
@@ -169,11 +175,30 @@ def check(request: Asking, order: Annotated[Order, Body()]) -> dict[str, Any]:
     return {"errors": {}, "estimate": estimate(checked)}
 
 
-@drafts.post("/fetch-test", response=TriedList, summary="Fetch an order's first ten seeds, politely, and keep nothing")
+@drafts.post(
+    "/fetch-test",
+    response={202: InquiryOut},
+    summary="Fetch an order's first ten seeds, politely, in the background",
+)
 @may_add
-def fetch_test(request: Asking, order: Annotated[Order, Body()]) -> dict[str, Any]:
-    """Takes at most half a minute. robots.txt is obeyed, and the hosts' clocks are kept, as by any crawl."""
-    trials, mistakes = try_seeds(order)
-    if mistakes:
+def fetch_test(request: Asking, response: HttpResponse, order: Annotated[Order, Body()]) -> Status:
+    """Answers at once; ask `result` (also in `Location`) for what came back, mostly within half a
+    minute. robots.txt is obeyed, the hosts' clocks are kept, and units of the pool are held, as by
+    any crawl. The answers are kept for an hour, for whoever asked."""
+    inquiry, mistakes = ask_to_try(order, by=request.user)
+    if inquiry is None:
         raise BadOrder(mistakes)
-    return {"items": [asdict(trial) for trial in trials]}
+    here = f"/api/drafts/fetch-test/{inquiry.pk}"
+    response["Location"], response["Retry-After"] = here, RETRY_AFTER
+    return Status(202, {"state": inquiry.state, "result": here})
+
+
+@drafts.get("/fetch-test/{number}", response=TriedList, summary="What a test fetch of yours found")
+@may_add
+def fetch_tested(request: Asking, number: Annotated[int, Path(ge=1, le=LARGEST)]) -> dict[str, Any]:
+    asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
+    inquiry = asked.filter(pk=number).first()
+    if inquiry is None:
+        raise NotThere(f"You have no test fetch {number}; each is kept for an hour.")
+    items = (inquiry.answer or {}).get("items", [])
+    return {"state": inquiry.state, "trouble": inquiry.why_failed, "items": items}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import timedelta
 
 import django_rq
@@ -21,10 +20,11 @@ from crawling.experiment.attempt import TRIAL_REF
 from crawling.keeper.leftovers import remove, waits
 from crawling.services.losses import shift_was_reaped
 from crawling.services.shifts import LONGEST_SLICES
+from crawling.services.units import MOMENT_REF
 
 RUN_SHIFT = "crawling.jobs.run_shift"
-#: what processes are known by that are no run's: those of trials and pre-resolvers
-NO_SHIFTS = (TRIAL_REF, NAMES_REF)
+#: what processes are known by that are no run's: those of trials, pre-resolvers and test fetches
+NO_SHIFTS = (TRIAL_REF, NAMES_REF, MOMENT_REF)
 QUEUE = "shifts"
 #: a start that nobody took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
@@ -39,19 +39,9 @@ def live_workers() -> int:
     return int(Worker.count(queue=queue))
 
 
-def deliver_starts() -> int:
-    """Make jobs of granted starts. It waits for no lock, so that a grant is delivered whatever else the keeper does."""
-    return deliver([OutboxKind.START])
-
-
-def deliver_the_rest() -> int:
-    """Close lost shifts and serve those whom a release left over, both of which may have to wait for locks."""
-    return deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
-
-
-def deliver(kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> int:
-    """Deliver what is undelivered of these kinds, each message at least once; returns how many."""
-    messages = unsent_outbox(limit=100, kinds=kinds)
+def deliver() -> int:
+    """Deliver what is undelivered, each message at least once; returns how many."""
+    messages = unsent_outbox(limit=100)
     for message in messages:
         _deliver(message)
         mark_sent(ids=[message.id])

@@ -8,6 +8,7 @@ from crawling.models.disk import DiskSample
 from crawling.models.extracted import ExtractedRow
 from crawling.models.frontier import AddressClock, CookieJar, Host, HostQueue, LambdaRow, Reranking, RobotsFile, Url, UrlState
 from crawling.models.hotspots import HotPage
+from crawling.models.inquiries import Inquiry, InquiryKind
 from crawling.models.jobs import CrawlJob, Run, RunProcess, RunState, Shift
 from crawling.models.log import Level, LogLine
 from crawling.models.notices import Notice
@@ -37,6 +38,8 @@ __all__ = [
     "HostQueue",
     "HotPage",
     "Identity",
+    "Inquiry",
+    "InquiryKind",
     "LambdaRow",
     "Level",
     "Listener",

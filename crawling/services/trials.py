@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from crawling.fetchers.http import Fetched
 from crawling.rules.addresses import Address, BadUrl, read_address
@@ -41,6 +43,12 @@ class Trial:
     links: int = 0
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
+
+    @classmethod
+    def from_answer(cls, said: Mapping[str, Any]) -> Trial:
+        """As it was before it became JSON."""
+        verdicts = tuple(Verdict(**verdict) for verdict in said["verdicts"])
+        return cls(**{**said, "verdicts": verdicts})
 
     @property
     def succeeded(self) -> bool:

@@ -1,7 +1,12 @@
-"""A test fetch: what the first seeds of an order answer, before there is a crawl. Polite like any fetch; nothing is stored."""
+"""A test fetch: what the first seeds of an order answer, before there is a crawl.
+
+Polite like any fetch, and like any fetch it holds a grant of the bank. It reads what strangers wrote,
+so it runs as a background job (`crawling.services.answering`), never in the web process.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping
@@ -10,16 +15,19 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connections
 
 from crawling.access import allowed_networks, identity, proxy_of
 from crawling.documents.base import Source
 from crawling.documents.registry import read_document, reader_of
+from crawling.errors import BadOrder
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.borrowing import Borrowed, borrow_hosts, return_host
 from crawling.frontier.robots import known_robots
+from crawling.models import Inquiry, InquiryKind
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, refusal_by_robots
 from crawling.rules.addresses import WEB, Address, read_address
@@ -29,48 +37,107 @@ from crawling.rules.recipients import Recipients
 from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus, explain, succeeded
+from crawling.services.inquiries import ask
 from crawling.services.scoping import filters_of_order
 from crawling.services.seed_checks import seed_errors
 from crawling.services.trials import ANSWER_SECONDS, Clock, Trial, Verdict, refused, robots_in_words, target_of, too_late
+from crawling.services.units import held_units
 from dnscache.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
 
 MOST_TRIED = 10
 #: the longest for all together; an operator waits in front of a page
 LONGEST_SECONDS = 25.0
+#: and before that for the bank's grant
+GRANT_SECONDS = 20.0
 #: a host that is free within this time is waited for
 SOON_SECONDS = 3.0
 MAX_BYTES = 2 * 1024 * 1024
-BYTES_PER_SECOND = 4 * 1024 * 1024
+KIB_PER_SECOND = 4 * 1024
+#: of memory for each fetch: its document and robots.txt
+MIB_EACH = 3
 LINKS_SHOWN = 8
+TOO_SLOW_HOPS = "robots.txt redirects, and the delay between the hops is too long for this page"
+#: characters
+MOST_TITLE = 500
 
 
-def try_seeds(fields: Mapping[str, Any]) -> tuple[list[Trial], dict[str, str]]:
-    """Fetch the first seeds of an order; or return, by field, the mistakes that must be mended first."""
-    order, mistakes = read_order({key: value for key, value in fields.items() if key != "claim"})
+def ask_to_try(
+    fields: Mapping[str, Any], *, answers: Mapping[str, Any] | None = None, by: User | None
+) -> tuple[Inquiry | None, dict[str, str]]:
+    """Let a background job try the first seeds of an order.
+
+    Returns the inquiry, or, by field, the mistakes that must be mended first.
+    answers: of the form, as they are shown beside what comes back.
+    """
+    order, mistakes = read_order(_without_claim(fields))
     mistakes = mistakes or (seed_errors(order) if order else {})
-    if mistakes or order is None:
-        return [], mistakes
+    if mistakes:
+        return None, mistakes
+    question = {"order": _without_claim(fields), "answers": dict(answers or {})}
+    return ask(InquiryKind.TEST_FETCH, question, by=by), {}
+
+
+def _without_claim(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What is claimed for a crawl matters to none of its fetches."""
+    return {key: value for key, value in fields.items() if key != "claim"}
+
+
+def try_seeds(fields: Mapping[str, Any], *, number: int = 0) -> list[Trial]:
+    """Fetch the first seeds of an order, with units of the bank for as many at a time as it gives.
+
+    Raises BadOrder, NoUnits.
+    """
+    order, mistakes = read_order(fields)
+    if order is None:
+        raise BadOrder(mistakes)
+    hosts = {read_address(seed).host_key for seed in order.seeds[:MOST_TRIED]}
+    wanted = {
+        "fetch_slots": len(hosts),
+        "dns_slots": len(hosts),
+        "memory": MIB_EACH * len(hosts),
+        "bandwidth": KIB_PER_SECOND,
+    }
+    label = f"test fetch {number}"
+    moment = held_units(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS)
+    with moment as (units, lost):
+        return _try_all(order, units, lost)
+
+
+def _try_all(order: CrawlOrder, units: Mapping[str, int], lost: threading.Event) -> list[Trial]:
+    at_a_time = min(units.get("fetch_slots", 1), max(1, units.get("memory", MIB_EACH) // MIB_EACH))
     addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
     by_host: defaultdict[str, list[Address]] = defaultdict(list)
     for address in addresses:
         by_host[address.host_key].append(address)
     resolutions = resolve_many(
-        {address.hostname for address in addresses if address.hostname}, parallel=MOST_TRIED, deadline=ANSWER_SECONDS
+        {address.hostname for address in addresses if address.hostname},
+        parallel=units.get("dns_slots", 1),
+        deadline=ANSWER_SECONDS,
     )
     hosts = borrow_hosts(list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS)
-    rounds = _Round(order, resolutions, known_robots({address.origin for address in addresses}))
-    with ThreadPoolExecutor(max_workers=MOST_TRIED) as threads:
+    rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
+    known = known_robots({address.origin for address in addresses})
+    rounds = _Round(order, resolutions, known, rate, lost)
+    with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
         found = {trial.url: trial for trials in done for trial in trials}
-    return [found[address.url] for address in addresses], {}
+    return [found[address.url] for address in addresses]
 
 
 class _Round:
     """What the threads share, one a host; each keeps its host's delay."""
 
-    def __init__(self, order: CrawlOrder, resolutions: Mapping[str, Resolution], robots: Mapping[str, tuple[int, bytes]]) -> None:
+    def __init__(
+        self,
+        order: CrawlOrder,
+        resolutions: Mapping[str, Resolution],
+        robots: Mapping[str, tuple[int, bytes]],
+        bandwidth: Bandwidth,
+        lost: threading.Event,
+    ) -> None:
         who = identity()
+        self._lost = lost
         self._order, self._resolutions, self._robots = order, resolutions, dict(robots)
         self._ends_at = time.monotonic() + LONGEST_SECONDS
         self._kit = Kit(
@@ -79,7 +146,7 @@ class _Round:
             filters=filters_of_order(order),
             delay_seconds=order.delay_seconds,
             max_document_bytes=MAX_BYTES,
-            bandwidth=Bandwidth(BYTES_PER_SECOND),
+            bandwidth=bandwidth,
             allowed=allowed_networks(),
             forbidden=settings.OWN_SERVICES,
             answer_seconds=ANSWER_SECONDS,
@@ -101,6 +168,8 @@ class _Round:
             connections.close_all()
 
     def _try(self, address: Address, clock: Clock) -> Trial:
+        if self._lost.is_set():
+            return Trial(address.url, note="Not tried: the bank took back what this held.")
         if address.scheme not in WEB:
             return Trial(address.url, note="Not tried: only http and https are tried here. The crawl itself will fetch it.")
         resolution = self._resolutions[address.hostname]
@@ -131,16 +200,34 @@ class _Round:
         return self._told(trial, address, fetched)
 
     def _hop(self, hop: Address, number: int, address: Address, dial: str, clock: Clock) -> Fetched:
+        if hop.host_key != address.host_key:
+            return self._at_another_host(hop)
         if number:
             clock.rest()
             if not clock.wait():
-                return Fetched(
-                    FetchStatus.TIMED_OUT, error="robots.txt redirects, and the delay between the hops is too long for this page"
-                )
-        if (hop.hostname, hop.port) == (address.hostname, address.port):
+                return Fetched(FetchStatus.TIMED_OUT, error=TOO_SLOW_HOPS)
+        refusal = None
+        if hop.port != address.port:  # vetted anew even on the same host
+            dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._kit)
+        return refusal or self._kit.get(hop, dial, MAX_ROBOTS_BYTES)
+
+    def _at_another_host(self, hop: Address) -> Fetched:
+        """robots.txt leads to a host of its own pace: it is borrowed like the seeds' hosts."""
+        dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._kit)
+        if refusal:
+            return refusal
+        seconds = SOON_SECONDS + ANSWER_SECONDS
+        found = borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds)
+        host = found.get(hop.host_key)
+        if host is None:
+            status = FetchStatus.ROBOTS_UNAVAILABLE
+            error = f"robots.txt leads to {hop.host_key}, which a crawl has now, or which rests"
+            return Fetched(status, error=error)
+        try:
+            time.sleep(host.wait_seconds)  # politeness; SOON_SECONDS at most
             return self._kit.get(hop, dial, MAX_ROBOTS_BYTES)
-        elsewhere, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._kit)
-        return refusal or self._kit.get(hop, elsewhere, MAX_ROBOTS_BYTES)
+        finally:
+            return_host(host, self._order.delay_seconds)
 
     def _told(self, trial: Trial, address: Address, fetched: Fetched) -> Trial:
         trial = replace(
@@ -156,8 +243,9 @@ class _Round:
         if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
             return trial
         document = read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset))
+        trial = replace(trial, title=document.title[:MOST_TITLE])
         verdicts = tuple(Verdict(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
-        return replace(trial, charset=document.charset, title=document.title, links=len(document.links), verdicts=verdicts)
+        return replace(trial, charset=document.charset, links=len(document.links), verdicts=verdicts)
 
     def _why_not(self, link: Address) -> str:
         ruling = self._kit.filters.judge(link, depth=1)

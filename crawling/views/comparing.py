@@ -6,14 +6,15 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
+from django.views.decorators.vary import vary_on_headers
 
 from crawling.comparing import KINDS, ComparingTookTooLong, differences, summary_of
-from crawling.errors import ArchiveTrouble
-from crawling.models import CrawlJob, Page, Run
-from crawling.textdiff import diff, text_lines
+from crawling.models import CrawlJob, InquiryKind, Page, Run
+from crawling.services.inquiries import ask_once
 from crawling.views.crawl import asked_number, asked_run
 
 ROWS = 100
@@ -62,14 +63,16 @@ def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
 @require_GET
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
+@vary_on_headers("HX-Request")
 def compare_page(request: HttpRequest, pk: int, old: int, new: int) -> HttpResponse:
-    """The text of one URL in two runs."""
+    """The text of one URL in two runs, once a background job has compared it."""
     job = get_object_or_404(CrawlJob, pk=pk)
     stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(run__crawl=job, run__removal_asked_at=None)
     pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
-    here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1]}
-    try:
-        here["lines"] = diff(*map(text_lines, pages))
-    except ArchiveTrouble as trouble:
-        here["trouble"] = str(trouble)
-    return render(request, "crawling/compare_page.html", here)
+    assert isinstance(request.user, User)
+    inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)
+    here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}
+    here |= {"lines": (inquiry.answer or {}).get("lines", [])}
+    is_part = getattr(request, "htmx", False)
+    page = "crawling/_diff.html" if is_part else "crawling/compare_page.html"
+    return render(request, page, here)

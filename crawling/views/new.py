@@ -14,32 +14,35 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from crawling.access import identity, set_identity
 from crawling.edit_form import EditForm
 from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.form_sections import sections_of
 from crawling.forms import CrawlForm, as_answers
-from crawling.models import CrawlJob, OrderTemplate
+from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.rules.estimates import estimate
 from crawling.services.bank import default_pool
 from crawling.services.creating import capacity_of, check_order, create_crawl, start_run
+from crawling.services.inquiries import question_of
 from crawling.services.tagging import set_tags
 from crawling.services.templates import as_crawl
-from crawling.services.trying import MOST_TRIED, try_seeds
+from crawling.services.trials import Trial
+from crawling.services.trying import MOST_TRIED, ask_to_try
 
 #: that are offered
 TEMPLATES = 50
 
 
-def needs_pool(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A form asks for shares of a pool: where there is none yet, the list of crawls says so and what to do."""
 
     @wraps(view)
-    def told(request: HttpRequest) -> HttpResponse:
+    def told(request: HttpRequest, **named: Any) -> HttpResponse:
         try:
-            return view(request)
+            return view(request, **named)
         except NoPool as error:
             messages.error(request, str(error))
             return redirect("crawling:crawls")
@@ -75,20 +78,43 @@ def new(request: HttpRequest) -> HttpResponse:
 @permission_required("crawling.add_crawljob", raise_exception=True)
 @needs_pool
 def test_fetch(request: HttpRequest) -> HttpResponse:
-    """Try the first seeds of the form and show what came back: in the page, or, without scripts, on a page with the form."""
+    """Let the first seeds of the form be tried in the background; `tested` shows the answers."""
     form = form_of(request)
     assert isinstance(request.user, User)
-    fields = form.as_order()
-    trials, mistakes = ([], unclear) if (unclear := _say_who(form, request.user)) else try_seeds(fields)
+    mistakes = _say_who(form, request.user)
+    inquiry = None
+    if not mistakes:
+        inquiry, mistakes = ask_to_try(form.as_order(), answers=form.answers, by=request.user)
+    is_part = getattr(request, "htmx", False)
+    if inquiry and not is_part:
+        return redirect("crawling:tested", inquiry.pk)
+    facts = {"inquiry": inquiry, "mistakes": form.in_words(mistakes), "has_tried": True}
+    if is_part:
+        return render(request, "crawling/_trials.html", facts)
+    return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
+
+
+@require_safe
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+@vary_on_headers("HX-Request")
+@needs_pool
+def tested(request: HttpRequest, number: int) -> HttpResponse:
+    """What a test fetch found, for whoever asked: alone or, without scripts, with the form."""
+    assert isinstance(request.user, User)
+    asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
+    inquiry = get_object_or_404(asked, pk=number)
+    question = question_of(inquiry)
     facts = {
-        "trials": trials,
-        "mistakes": form.in_words(mistakes),
-        "left_out": max(0, len(fields["seeds"]) - MOST_TRIED),
+        "inquiry": inquiry,
+        "trials": [Trial.from_answer(item) for item in (inquiry.answer or {}).get("items", [])],
+        "left_out": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
         "has_tried": True,
     }
     if getattr(request, "htmx", False):
         return render(request, "crawling/_trials.html", facts)
-    return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
+    answers, capacity = question["answers"], capacity_of(default_pool())
+    return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
 
 
 @require_POST

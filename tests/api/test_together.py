@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.models import BlackListEntry, CrawlJob, Host, OrderTemplate
+from crawling.models import BlackListEntry, CrawlJob, Host, Inquiry, OrderTemplate
+from crawling.services.answering import answer_inquiry
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.editing import edit_crawl
 from crawlsite.models import ApiToken
@@ -71,8 +72,14 @@ def test_an_order_is_tested_before_it_is_a_crawl(operator, make_site):
     assert (status, [one["admits"] for one in tested["items"]]) == (200, [True, False])
     assert "order.seeds" in operator("POST", "drafts/scope-test", {"order": {**order, "seeds": ["x"]}, "urls": ["x"]})[1]["errors"]
 
-    status, tried = operator("POST", "drafts/fetch-test", order)
-    assert (status, tried["items"][0]["status"], tried["items"][0]["links"]) == (200, 200, 1)
+    status, asked = operator("POST", "drafts/fetch-test", order)
+    assert (status, asked["state"]) == (202, "waiting")
+    place = asked["result"].removeprefix("/api/")
+    assert operator.get(place) == {"state": "waiting", "trouble": "", "items": []}
+    answer_inquiry(Inquiry.objects.get().pk)
+    tried = operator.get(place)
+    assert (tried["state"], tried["items"][0]["status"]) == ("answered", 200)
+    assert tried["items"][0]["links"] == 1
     assert not CrawlJob.objects.exists()
 
 

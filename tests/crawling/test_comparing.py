@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from crawling.models import Run
+from crawling.models import Inquiry, Run
+from crawling.services.answering import answer_inquiry
 from crawling.services.creating import start_run
 from crawling.textdiff import diff
 from tests.crawling.pages import browser, soup
@@ -26,13 +27,18 @@ def test_a_second_run_shows_what_was_added_gone_changed_and_flipped_and_how_the_
     rows = {row.th.a.get_text().removeprefix(site.url): row.td.get_text() for row in page.select(".board section:first-child tbody tr")}
     assert rows == {"/": "changed", "/changes": "changed", "/flips": "flipped", "/gone": "gone", "/new": "added"}
     assert [cell.get_text() for cell in page.select("section:last-child tbody td")] == ["1", "1", "2", "1", "1"]
-    changed = soup(viewer.get(page.find("a", attrs={"aria-label": f"diff of the text of {site.url}/changes"})["href"]))
+    place = page.find("a", attrs={"aria-label": f"diff of the text of {site.url}/changes"})["href"]
+    waiting = viewer.get(place)
+    assert "being compared in the background" in waiting.content.decode()
+    answer_inquiry(Inquiry.objects.get().pk)
+    changed = soup(viewer.get(place))
     assert [line.get_text() for line in changed.select(".diff del, .diff ins")] == ["two", "three"]
 
     address = f"/api/crawls/{first.crawl_id}/reports/changes"
     places = {item["url"].removeprefix(site.url): item["diff"] for item in viewer.get(address, {"against": 1}).json()["items"]}
     assert [path for path, place in places.items() if place is None] == ["/gone", "/new"]
     text = viewer.get(places["/changes"]).json()
+    assert Inquiry.objects.count() == 1
     assert (text["old_run"], text["new_run"]) == (1, 2)
     assert [(line["kind"], line["text"]) for line in text["lines"]] == [("same", "one"), ("gone", "two"), ("added", "three")]
     assert viewer.get(f"{address}/1/9999999").status_code == 404

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from django.utils import timezone
 
 from crawling.errors import WrongState
 from crawling.frontier import verdicts
-from crawling.models import ArchiveFile, Url, Verdict, VerdictCount
+from crawling.models import ArchiveFile, RobotsFile, Url, Verdict, VerdictCount
 from crawling.rules.statuses import FetchStatus
 from crawling.services.blacklist import add_entry, remove_entry
 from crawling.services.creating import create_crawl, start_run
@@ -203,3 +204,17 @@ def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_sa
     assert b"agreed with its owner" in gzip.decompress(ArchiveFile.objects.get(run=again).path.read_bytes())
     end_exception(run.crawl, row.pk)
     assert "does not bind" not in told(run, f"{site.url}/private/x")[1]["robots"]
+
+
+def test_a_large_robots_txt_is_not_read_for_a_page(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    body = b"User-agent: *\nDisallow: /a\n" + b"# filler\n" * 10_000
+    now = timezone.now()
+    times = {"fetched_at": now, "expires_at": now}
+    RobotsFile.objects.create(origin="http://127.0.0.1:8900", status=200, body=body, **times)
+
+    start_run(crawl)
+    (answer,) = why("http://127.0.0.1:8900/a", crawl=crawl)[1]
+
+    (fact,) = [fact for fact in answer.facts if fact.about == "robots"]
+    assert "too large to be read for this page" in fact.sentence

@@ -5,15 +5,26 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
+import django_rq
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from allocation.models import Process
+from allocation.services import reap_expired, register_process
 from crawling.frontier.borrowing import borrow_hosts, return_host
-from crawling.models import CrawlJob, Host, Page, RobotsFile, Run, RunProcess, Shift, Url
+from crawling.models import CrawlJob, Host, Inquiry, InquiryKind, Page, RobotsFile, Run, RunProcess, Shift, Url
 from crawling.rules.robots import forbidding_line
-from crawling.services.trying import try_seeds
+from crawling.services import trying
+from crawling.services.answering import answer_inquiry
+from crawling.services.inquiries import ask, ask_once, tidy_inquiries
+from crawling.services.trying import ask_to_try, try_seeds
+from crawling.services.units import NoUnits, held_units
+from tests.crawling.acting import acting
 from tests.crawling.pages import browser, soup
+from tests.stack import running_stack, wait_until
 
 TRY = "crawling:test-fetch"
 
@@ -23,9 +34,9 @@ def attempt(pool, loopback):
     """Return a function that tries seeds of an order and returns the trials."""
 
     def run(*seeds, **fields):
-        trials, mistakes = try_seeds({"name": "x", "seeds": list(seeds), "delay_seconds": 0, **fields})
-        assert mistakes == {}
-        return trials
+        fields = {"name": "x", "seeds": list(seeds), "delay_seconds": 0, **fields}
+        assert ask_to_try(fields, by=None)[1] == {}
+        return try_seeds(fields)
 
     return run
 
@@ -157,22 +168,39 @@ def test_nothing_is_stored_but_the_hosts_clock(attempt, make_site):
 
 
 def test_what_is_wrong_with_the_order_is_said_first(pool, loopback):
-    trials, mistakes = try_seeds({"name": "x", "seeds": ["nonsense"], "delay_seconds": "x"})
+    inquiry, mistakes = ask_to_try(
+        {"name": "x", "seeds": ["nonsense"], "delay_seconds": "x"},
+        by=None,
+    )
 
-    assert trials == []
+    assert inquiry is None
     assert set(mistakes) == {"seeds", "delay_seconds"}
 
 
 def test_a_real_site_is_not_tried_before_we_said_who_we_are(pool, loopback):
-    mistakes = try_seeds({"name": "x", "seeds": ["https://example.org/"]})[1]
+    fields = {"name": "x", "seeds": ["https://example.org/"]}
+    mistakes = ask_to_try(fields, by=None)[1]
     assert "before the first crawl of a real site" in mistakes["contact_url"]
 
 
+def answer_all() -> None:
+    """What the worker of the background jobs does."""
+    for inquiry in Inquiry.objects.filter(ended_at=None):
+        answer_inquiry(inquiry.pk)
+
+
 def test_without_scripts_the_form_comes_back_filled_in_with_the_answers(pool, loopback, make_site):
-    site = make_site({"/": "<title>&lt;Hello&gt;</title>"})
+    site, user = make_site({"/": "<title>&lt;Hello&gt;</title>"}), browser("operator")
+    form = {"seeds": f"{site.url}/", "name": "<Mine>", "max_pages": "7", "delay_seconds": "0"}
 
-    page = soup(browser("operator").post(reverse(TRY), {"seeds": f"{site.url}/", "name": "<Mine>", "max_pages": "7", "delay_seconds": "0"}))
+    asked = user.post(reverse(TRY), form)
+    waiting = soup(user.get(asked["Location"]))
+    answer_all()
+    page = soup(user.get(asked["Location"]))
 
+    assert waiting.select_one('noscript meta[http-equiv="refresh"]')
+    assert "waits for a background worker" in waiting.find(id="trials").get_text()
+    assert not page.select('meta[http-equiv="refresh"]')
     assert "<Hello>" in page.find(id="trials").get_text()
     assert page.find("textarea").get_text().strip() == f"{site.url}/"
     assert page.find(attrs={"name": "name"})["value"] == "<Mine>"
@@ -180,12 +208,136 @@ def test_without_scripts_the_form_comes_back_filled_in_with_the_answers(pool, lo
     assert not page.select("p.error")
 
 
-def test_with_scripts_the_answers_come_alone(pool, loopback, make_site):
-    site = make_site({"/": "x"})
+def test_with_scripts_a_part_asks_again_until_the_answers_are_there(pool, loopback, make_site):
+    site, user = make_site({"/": "x"}), browser("operator")
+    form = {"seeds": f"{site.url}/", "delay_seconds": "0", "preset": "fast"}
+    by_script = {"HX-Request": "true"}
 
-    answer = browser("operator").post(
-        reverse(TRY), {"seeds": f"{site.url}/", "delay_seconds": "0", "preset": "fast"}, headers={"HX-Request": "true"}
-    )
+    waiting = user.post(reverse(TRY), form, headers=by_script)
+    answer_all()
+    place = soup(waiting).div["hx-get"]
+    answer = user.get(place, headers=by_script)
 
-    assert b"<form" not in answer.content
+    assert b"<form" not in waiting.content + answer.content
     assert "200 OK" in soup(answer).get_text()
+    assert not soup(answer).select("[hx-get]")
+
+
+def test_nobody_else_sees_what_a_test_fetch_found(pool, loopback, make_site):
+    site, user = make_site({"/": "x"}), browser("operator")
+    place = user.post(reverse(TRY), {"seeds": f"{site.url}/"})["Location"]
+
+    other = Client()
+    other.force_login(User.objects.create_superuser("somebody else"))
+
+    assert other.get(place).status_code == 404
+
+
+def test_the_web_process_asks_nobody_and_keeps_the_secrets_sealed(pool, loopback, make_site):
+    site = make_site({"/": "x"})
+    form = {"seeds": f"{site.url}/", "headers": "X-Key: hunter2", "delay_seconds": "0"}
+
+    browser("operator").post(reverse(TRY), form)
+
+    assert site.log == []
+    assert "hunter2" not in str(list(Inquiry.objects.values()))
+    answer_all()
+    assert site.log[-1].headers["X-Key"] == "hunter2"
+
+
+def test_a_test_fetch_holds_a_grant_while_it_fetches_and_no_worker_seat(attempt, make_site):
+    held = []
+
+    def look():
+        row = Process.objects.get(label="test fetch 0")
+        pool = row.pool
+        keys = pool.classes.values_list("key", flat=True)
+        held.append(dict(zip(keys, row.allocated, strict=True)))
+
+    site = make_site({"/": acting(look)})
+    attempt(f"{site.url}/")
+
+    assert held == [
+        {
+            "worker": 0,
+            "fetch_slots": 1,
+            "bandwidth": 4096,
+            "memory": 3,
+            "dns_slots": 1,
+            "archive_writers": 0,
+        }
+    ]
+    assert not Process.objects.filter(holding=True).exists()
+    assert not Process.objects.filter(state="active").exists()
+
+
+def test_without_a_grant_nothing_is_fetched(pool, loopback, make_site, monkeypatch):
+    monkeypatch.setattr(trying, "GRANT_SECONDS", 0.3)
+    site, user = make_site({"/": "x"}), browser("operator")
+    with held_units({"fetch_slots": 64}, label="all", reference="all", wait_seconds=5):
+        place = user.post(reverse(TRY), {"seeds": f"{site.url}/"})["Location"]
+        answer_all()
+
+    assert NoUnits.__doc__ in user.get(place).content.decode()
+    assert site.log == []
+    assert not Process.objects.filter(holding=True).exists()
+
+
+def test_units_that_are_held_outlive_the_lease_and_are_told_to_be_lost(pool, settings):
+    settings.BANK_LEASE_SECONDS = 0.6
+    with held_units({"memory": 3}, label="a", reference="a", wait_seconds=5) as (units, lost):
+        assert units == {"memory": 3}
+        assert not lost.wait(1.2)
+        reap_expired()
+        assert Process.objects.filter(holding=True).exists()
+        Process.objects.update(lease_until=timezone.now() - timezone.timedelta(seconds=1))
+        reap_expired()
+        assert lost.wait(5)
+
+
+def test_what_a_killed_worker_left_is_ended_and_old_answers_go(pool, loopback):
+    inquiry = ask(InquiryKind.TEXT_DIFF, {"old": 1, "new": 2}, by=None)
+    Inquiry.objects.update(began_at=timezone.now())
+    reference = f"moment/{inquiry.pk}"
+    claim = {"memory": 3}
+    process = register_process(pool=pool.pk, label="x", run_ref=reference, maximum=claim)
+    Inquiry.objects.update(asked_at=timezone.now() - timezone.timedelta(minutes=5))
+    tidy_inquiries()
+
+    inquiry.refresh_from_db()
+    assert inquiry.state == "failed"
+    assert "No background worker has answered in time" in inquiry.why_failed
+    assert Process.objects.get(pk=process.pk).state == "finished"
+    again = ask_once(InquiryKind.TEXT_DIFF, {"old": 1, "new": 2}, by=None)
+    assert again.pk != inquiry.pk
+
+    Inquiry.objects.update(asked_at=timezone.now() - timezone.timedelta(hours=2))
+    tidy_inquiries()
+    assert not Inquiry.objects.exists()
+
+
+def test_robots_txt_that_leads_to_a_host_of_a_crawl_is_not_fetched_there(attempt, make_site):
+    other = make_site({"/robots.txt": "User-agent: *\nDisallow: /"}, address="127.0.0.2")
+    moved = (301, {"Location": f"{other.url}/robots.txt"}, "")
+    site = make_site({"/robots.txt": moved, "/": "x"})
+    later = timezone.now() + timezone.timedelta(minutes=1)
+    Host.objects.create(name=f"127.0.0.2:{other.port}", due_at=later)
+
+    (trial,) = attempt(f"{site.url}/")
+
+    assert other.log == []
+    assert trial.robots == "could not be had"
+    Host.objects.filter(name=f"127.0.0.2:{other.port}").update(due_at=timezone.now())
+    (trial,) = attempt(f"{site.url}/", delay_seconds=20)
+    assert trial.robots == "forbidden by “Disallow: /”"
+    rest = Host.objects.get(name=f"127.0.0.2:{other.port}").due_at - timezone.now()
+    assert rest.total_seconds() > 5
+
+
+def test_the_worker_of_the_chores_answers(pool, loopback, make_site, tmp_path):
+    django_rq.get_queue("chores").empty()
+    site, user = make_site({"/": "<title>Hello</title>"}), browser("operator")
+    place = user.post(reverse(TRY), {"seeds": f"{site.url}/", "delay_seconds": "0"})["Location"]
+    with running_stack(tmp_path) as stack:
+        stack.start(["rqworker", "chores", "--burst", "--serializer", "json"])
+        wait_until(lambda: "Hello" in user.get(place).content.decode(), seconds=60)

@@ -1,0 +1,59 @@
+"""Questions for background jobs. Written by `crawling.services.inquiries` only."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+#: a job that has not answered by then never will: its worker, or the queue, was lost
+LONGEST = timedelta(minutes=4)
+
+
+class InquiryKind(models.TextChoices):
+    """What is asked: what seeds answer, or how the text of a page differs in two runs."""
+
+    TEST_FETCH = "test_fetch", "test fetch"
+    TEXT_DIFF = "text_diff", "text comparison"
+
+
+class Inquiry(models.Model):
+    """A question that is answered by reading what strangers wrote: not in the web process."""
+
+    kind = models.CharField(max_length=20, choices=InquiryKind)
+    key = models.CharField(max_length=64, blank=True, help_text="the same for the same question")
+    sealed = models.TextField(help_text="the question: an order may have secrets")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+")
+    asked_at = models.DateTimeField(auto_now_add=True)
+    began_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    answer = models.JSONField(null=True)
+    trouble = models.TextField(blank=True, help_text="why there is no answer")
+
+    class Meta:
+        indexes = [models.Index(fields=["key"], name="inquiries_by_key")]
+        verbose_name_plural = "inquiries"
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.pk}"
+
+    @property
+    def state(self) -> str:
+        """waiting, working, answered or failed."""
+        if self.ended_at:
+            return "failed" if self.trouble else "answered"
+        if self.asked_at < timezone.now() - LONGEST:
+            return "failed"
+        return "working" if self.began_at else "waiting"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in ("waiting", "working")
+
+    @property
+    def why_failed(self) -> str:
+        """A sentence; empty unless it failed."""
+        late = "No background worker has answered in time. Ask again, or see Health."
+        return (self.trouble or late) if self.state == "failed" else ""

@@ -51,7 +51,8 @@ class Tenant:
 class Waiter:
     """A request that waits. usual: seconds that its process holds for once it is served, if known.
 
-    leaves: what must stay free beside it, if anything is reserved for urgent work.
+    leaves: what must stay free beside it, if anything is reserved for urgent work. ahead: how many are before it in line, if
+    those are more than stand before it here.
     """
 
     process: int
@@ -60,6 +61,7 @@ class Waiter:
     amounts: Vector
     usual: float | None = None
     leaves: Vector = ()
+    ahead: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def estimate_starts(
             seconds, returned, passed = served[waiter.process]
             estimates.append(Estimate(seconds, _sentence(waiter, available, seconds, returned, passed)))
         elif place >= WAITERS_AT_MOST:
-            estimates.append(Estimate(None, f"No estimate: {place} are ahead in line."))
+            estimates.append(Estimate(None, f"No estimate: {max(place, waiter.ahead)} are ahead in line."))
         else:
             estimates.append(Estimate(None, _unknown(waiter, available, tenants, waiters[:place])))
     return estimates

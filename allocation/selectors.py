@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Min, Q
+from django.db.models import Min, Q, Window
+from django.db.models.functions import RowNumber
 
 from allocation import banker
 from allocation.banker import State
 from allocation.errors import UnknownPool
+from allocation.estimate import WAITERS_AT_MOST
 from allocation.models import Pool, Process, ProcessState, Request, RequestState, ResourceClass
 from allocation.moment import one_moment
 from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
@@ -18,6 +20,7 @@ from allocation.values import Outcome
 from allocation.waits import usual_shifts, wait_rows
 from allocation.wording import Measure
 
+PLACE = Window(RowNumber(), order_by=["turn", "seq"])
 HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 
@@ -65,16 +68,21 @@ def bank_view(pool_id: int) -> BankView:
     )
 
 
-def _read(pool_id: int) -> _Books:
-    """Raises UnknownPool."""
+def _read(pool_id: int, wanted: Collection[int] | None = None) -> _Books:
+    """Raises UnknownPool. Of many that wait only the first in turn and the processes in `wanted`, if any are named."""
     with one_moment():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
             raise UnknownPool(pool=pool_id)
         classes = list(pool.classes.all())
         active = pool.processes.filter(state=ProcessState.ACTIVE)
+        waits = pool.requests.filter(state=RequestState.WAITING).annotate(place=PLACE).order_by("turn", "seq")
+        if wanted is not None:
+            waits = waits.filter(Q(place__lte=WAITERS_AT_MOST) | Q(process__in=wanted))
+        requests: list[Request] = [*waits]
+        if wanted is not None:
+            active = active.filter(Q(holding=True) | Q(pk__in=[request.process_id for request in requests]))
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
-        requests = list(pool.requests.filter(state=RequestState.WAITING).order_by("turn", "seq"))
         by_id, waiting = {row.pk: row for row in rows}, {request.process_id for request in requests}
         for request in requests:
             request.process = by_id[request.process_id]  # who waits is active, so it has been read
@@ -95,7 +103,7 @@ def waits_of(process_ids: Iterable[int]) -> dict[int, WaitRow]:
     wanted = set(process_ids)
     waiting = Request.objects.filter(process__in=wanted, state=RequestState.WAITING)
     pools = waiting.order_by("pool").values_list("pool_id", flat=True).distinct()
-    books = [_read(pool) for pool in pools]
+    books = [_read(pool, wanted) for pool in pools]
     return {wait.process: wait for one in books for wait in one.waits(_part(one)[1], wanted)}
 
 

@@ -50,17 +50,15 @@ def wait_rows(
 ) -> tuple[WaitRow, ...]:
     """The requests that wait, in turn, each explained as of this moment; of those in `wanted` alone where processes are named.
 
-    `first` is the request whose turn may be kept.
+    `first` is the request whose turn may be kept. Each request has its `place` in line.
     """
     estimates = _estimates(pool, processes, requests, usual, first)
     askers = {process.id: process for process in processes}
     holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
     reserved = _parties(process for process in processes if process.kept_until)
     return tuple(
-        _wait_row(
-            classes, request, _explained(pool, classes, holders, reserved, askers[request.process_id], request, first), estimate, place
-        )
-        for place, (request, estimate) in enumerate(zip(requests, estimates, strict=True), start=1)
+        _wait_row(classes, request, _explained(pool, classes, holders, reserved, askers[request.process_id], request, first), estimate)
+        for request, estimate in zip(requests, estimates, strict=True)
         if wanted is None or request.process_id in wanted
     )
 
@@ -85,7 +83,7 @@ def _explained(
     return queued or explain(state, parties, rows.index(asker), amounts, verdict)
 
 
-def _wait_row(classes: Sequence[ResourceClass], request: Request, why: Explanation, estimate: Estimate, position: int) -> WaitRow:
+def _wait_row(classes: Sequence[ResourceClass], request: Request, why: Explanation, estimate: Estimate) -> WaitRow:
     amounts = [(one, units) for one, units in zip(classes, request.amounts, strict=True) if units]
     return WaitRow(
         request=request.pk,
@@ -104,7 +102,7 @@ def _wait_row(classes: Sequence[ResourceClass], request: Request, why: Explanati
         estimate=estimate,
         since=request.created_at,
         deadline=request.deadline,
-        position=position,
+        position=request.place,  # type: ignore[attr-defined]  # annotated
         bypassed=request.bypassed,
     )
 
@@ -166,4 +164,5 @@ def _waiter(pool: Pool, request: Request, usual: dict[int, float]) -> Waiter:
     process, amounts = request.process, tuple(request.amounts)
     is_bound = not any(process.allocated) and process.priority < URGENT
     leaves = kept_back(_rules(pool), amounts) if is_bound else ()
-    return Waiter(process.pk, process.label, tuple(process.max_claim), amounts, usual.get(process.pk), leaves)
+    ahead = request.place - 1  # type: ignore[attr-defined]  # annotated
+    return Waiter(process.pk, process.label, tuple(process.max_claim), amounts, usual.get(process.pk), leaves, ahead)

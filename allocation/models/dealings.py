@@ -45,7 +45,9 @@ class Request(models.Model):
     epoch = models.BigIntegerField(help_text="the shift it belongs to; for a granted start the shift it began")
     seq = models.BigIntegerField(db_default=NextNumber(Value("allocation_request_order")), help_text="order of arrival")
     turn = models.DateTimeField(db_default=ClockTimestamp(), help_text="when it arrived, less what its priority lifts it")
-    bypassed = models.PositiveIntegerField(default=0, help_text="times another was granted ahead of its turn")
+    bypassed = models.PositiveIntegerField(
+        default=0, help_text="times another was granted ahead of its turn; what is beyond the pool's limit counts as one"
+    )
     deadline = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=ClockTimestamp())
     decided_at = models.DateTimeField(null=True, help_text="when it stopped waiting")
@@ -57,16 +59,21 @@ class Request(models.Model):
         ]
         indexes = [
             models.Index(fields=["pool", "turn", "seq"], name="request_in_turn", condition=Q(state="waiting")),
+            models.Index(fields=["pool", "amounts", "turn", "seq"], name="request_by_amounts", condition=Q(state="waiting")),
             models.Index(fields=["process", "seq"], name="request_by_process"),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
 
-    def count_bypasses(self) -> None:
-        """Remember, of each request that waits and whose turn was before this one's, that it has been passed."""
+    def count_bypasses(self, limit: int) -> None:
+        """Remember, of each request that waits and whose turn was before this one's, that it has been passed.
+
+        Nobody asks how often beyond the bypass limit, and each of ten thousand that wait would be written with every grant.
+        """
         turn = Request.objects.filter(pk=self.pk).values("turn")
-        Request.objects.filter(pool=self.pool_id, state=RequestState.WAITING, turn__lt=turn).update(bypassed=F("bypassed") + 1)
+        ahead = Request.objects.filter(pool=self.pool_id, state=RequestState.WAITING, turn__lt=turn)
+        ahead.filter(bypassed__lte=limit).update(bypassed=F("bypassed") + 1)
 
 
 class Grant(models.Model):

@@ -105,7 +105,7 @@ class Bank:
         grant = Grant(request=request, process=process, epoch=process.epoch, amounts=request.amounts, remaining=request.amounts)
         grant.save(force_insert=True)
         if self.has_waiters:
-            request.count_bypasses()
+            request.count_bypasses(self.pool.bypass_limit)
         self.log(EventKind.GRANTED, process, request=request, grant=grant, before=before, sequence=decision.sequence)
         self.has_granted = True
         return grant
@@ -125,6 +125,8 @@ class Bank:
         self, request: Request, state: RequestState, *, verdict: AnyVerdict | None = None, reason: str, epoch: int | None = None
     ) -> None:
         """Write where the request stands now; inserts it if it is new."""
+        is_new = request._state.adding
+        changes_wait = state == RequestState.WAITING if is_new else request.state == RequestState.WAITING
         request.state, request.reason = state, reason
         request.verdict = request.verdict if verdict is None else verdict.value
         request.epoch = request.epoch if epoch is None else epoch
@@ -132,10 +134,12 @@ class Bank:
             request.decided_at = ClockTimestamp()
         else:
             self.has_waiters = True
-        if request._state.adding:
+        if is_new:
             request.save(force_insert=True)
         else:
             request.save(update_fields=["state", "reason", "verdict", "epoch", "decided_at"])
+        if changes_wait:
+            Process.objects.filter(pk=request.process_id).update(is_waiting=state == RequestState.WAITING)
 
     def withdraw(self, request: Request, state: RequestState, reason: str) -> None:
         """End a wait without a grant: cancelled or expired."""

@@ -1,8 +1,8 @@
-"""The outbox: what the owner of the processes is asked to do. One drainer at a time reads it; delivery is at least once."""
+"""The outbox: what the owner of the processes is asked to do. Delivery is at least once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 
 from allocation.fields import ClockTimestamp
@@ -10,9 +10,12 @@ from allocation.models import Outbox, OutboxKind
 from allocation.values import OutboxMessage
 
 
-def unsent_outbox(*, limit: int = 100) -> list[OutboxMessage]:
-    """Return the oldest messages not yet marked as sent. Act on them, then call `mark_sent`: a crash between repeats them."""
-    rows = Outbox.objects.filter(sent_at=None).order_by("pk").select_related("process")[:limit]
+def unsent_outbox(*, limit: int = 100, kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> list[OutboxMessage]:
+    """Return the oldest messages of these kinds not yet marked as sent.
+
+    Act on them, then call `mark_sent`: a crash between repeats them. Each kind has one drainer at a time.
+    """
+    rows = Outbox.objects.filter(sent_at=None, kind__in=kinds).order_by("pk").select_related("process")[:limit]
     return [
         OutboxMessage(
             id=row.pk,

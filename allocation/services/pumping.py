@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from allocation import banker
 from allocation.banker import Verdict
 from allocation.models import OutboxKind
 from allocation.services.bank import Bank, locked_bank
+from allocation.services.lines import those_that_fit
 from allocation.services.transaction import bank_transaction
-from allocation.services.turns import asker_of, in_turn, reach_of, settle_turn
+from allocation.services.turns import asker_of, first_before, reach_of, settle_turn
 
 GRANTS_PER_TRANSACTION = 256
 
@@ -20,21 +20,22 @@ def pump(bank: Bank) -> int:
     """
     if not bank.has_waiters:
         return 0
-    granted, first, reach = 0, None, reach_of(bank)
-    for request in in_turn(bank.pool):
+    granted, reach = 0, reach_of(bank)
+    for line, request in those_that_fit(bank):
         process = bank.processes.setdefault(request.process_id, request.process)
         asker = asker_of(process, tuple(request.amounts))
         decision = bank.verdict_on(process, asker.amounts)
-        if settle_turn(bank, asker, decision, first) is not Verdict.GRANT:
-            first = first or (request if banker.fits(tuple(process.max_claim), reach) else None)
+        is_bound = decision.verdict is Verdict.GRANT and not asker.holds
+        first = first_before(bank, request, reach) if is_bound else None
+        verdict = settle_turn(bank, asker, decision, first)
+        if verdict is not Verdict.GRANT:
+            line.note_refused(process, verdict)
             continue
         if granted == GRANTS_PER_TRANSACTION:
             bank.post(OutboxKind.PUMP)
             break
         bank.grant(request, decision)
         granted += 1
-        if first:
-            first.bypassed += 1
     return granted
 
 

@@ -15,6 +15,7 @@ from allocation.reasons import Ahead, explain_queue
 from allocation.services.bank import Bank
 from allocation.wording import Measure
 
+MAX_CLAIM = Process._meta.get_field("max_claim")
 IN_TIME = Q(deadline=None) | Q(deadline__gt=ClockTimestamp())
 
 
@@ -36,9 +37,16 @@ def first_ahead(bank: Bank, asker: Asker) -> Request | None:
     """The first in turn, if its turn is before that of somebody who asks now; without those whom reservations hold off."""
     if not bank.has_waiters:
         return None
-    reach = Value(list(reach_of(bank)), output_field=Process._meta.get_field("max_claim"))
+    reach = Value(list(reach_of(bank)), output_field=MAX_CLAIM)
     ahead = in_turn(bank.pool).filter(Within(F("process__max_claim"), reach), turn__lte=ClockTimestamp() - asker.lift)
     return ahead.first()
+
+
+def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
+    """The first in turn of those that a grant of the request would pass; without those whom reservations hold off."""
+    within = in_turn(bank.pool).filter(Within(F("process__max_claim"), Value(list(reach), output_field=MAX_CLAIM)))
+    first = within.exclude(pk=request.pk).first()
+    return first if first and (first.turn, first.seq) < (request.turn, request.seq) else None
 
 
 def reach_of(bank: Bank) -> Vector:

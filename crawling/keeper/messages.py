@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 
 import django_rq
@@ -39,9 +40,19 @@ def live_workers() -> int:
     return int(Worker.count(queue=queue))
 
 
-def deliver() -> int:
-    """Deliver what is undelivered, each message at least once; returns how many."""
-    messages = unsent_outbox(limit=100)
+def deliver_starts() -> int:
+    """Make jobs of granted starts. It waits for no lock, so that a grant is delivered whatever else the keeper does."""
+    return deliver([OutboxKind.START])
+
+
+def deliver_the_rest() -> int:
+    """Close lost shifts and serve those whom a release left over, both of which may have to wait for locks."""
+    return deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
+
+
+def deliver(kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> int:
+    """Deliver what is undelivered of these kinds, each message at least once; returns how many."""
+    messages = unsent_outbox(limit=100, kinds=kinds)
     for message in messages:
         _deliver(message)
         mark_sent(ids=[message.id])

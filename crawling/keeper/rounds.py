@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import psycopg
@@ -20,15 +21,22 @@ from crawling.errors import CrawlError
 from crawling.frontier.addresses import forget_clocks
 from crawling.frontier.robots import trim_robots
 from crawling.keeper.courier import wake_courier
-from crawling.keeper.duties import count_workers, forget_cold_pages, rank_anew, settle_what_was_left, start_what_is_due
+from crawling.keeper.duties import (
+    count_workers,
+    enroll_anew,
+    forget_cold_pages,
+    rank_anew,
+    settle_what_was_left,
+    start_what_is_due,
+)
 from crawling.keeper.forgetting import forget_what_is_over
 from crawling.keeper.leader import Leadership
-from crawling.keeper.messages import deliver, resend
+from crawling.keeper.messages import deliver_starts, deliver_the_rest, resend
 from crawling.services.inquiries import tidy_inquiries
 from crawling.services.keeping import RunsKeeper
 from crawling.services.measuring import measure_disk
 from crawling.services.noticing import notice_what_lasts
-from crawling.services.rejudging import rejudge_live_runs
+from crawling.services.rejudging import Rejudger
 from crawling.services.removing import remove_rows
 from crawling.services.scheduling import start_scheduled
 from crawling.services.takeover import take_over_hosts
@@ -38,6 +46,8 @@ logger = logging.getLogger(__name__)
 
 #: the outbox is read at least this often; a grant's notification makes it sooner
 FLOOR_SECONDS = 0.5
+#: a duty that takes longer is told of in the log
+SLOW_SECONDS = 0.1
 #: what may pass by itself; anything else is a fault of ours and ends the keeper, whom the supervisor starts again
 PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
 
@@ -53,11 +63,12 @@ class Duty:
 
 def duties() -> list[Duty]:
     return [
-        Duty(deliver, 0.0),
+        Duty(deliver_the_rest, 0.0),
         Duty(start_what_is_due, 1.0),
         Duty(reap_expired, 2.0),
         Duty(settle_what_was_left, 5.0),
-        Duty(rejudge_live_runs, 1.0),
+        Duty(enroll_anew, 60.0),
+        Duty(Rejudger().rejudge_after_edits, 1.0),
         Duty(take_over_hosts, 5.0),
         Duty(start_scheduled, 5.0),
         Duty(notice_what_lasts, 10.0),
@@ -80,20 +91,43 @@ def duties() -> list[Duty]:
 
 
 def keep(ending: threading.Event) -> None:
-    """Keep until told to end."""
-    leadership, rounds = Leadership(), duties()
-    while not ending.is_set():
-        try:
-            if leadership.is_held():
+    """Keep until told to end.
+
+    Granted starts are delivered by this thread, which does nothing else; all duties are done by another, one after the other.
+    """
+    leadership, leads, delivery = Leadership(), threading.Event(), [Duty(deliver_starts, 0.0)]
+    with ThreadPoolExecutor(1, "duties") as threads:
+        duties_done = threads.submit(_do_duties, leads, ending)
+        while not ending.is_set():
+            try:
+                if leadership.is_held():
+                    leads.set()
+                    make_round(delivery, time.monotonic())
+                    leadership.wait(FLOOR_SECONDS)
+                else:
+                    leads.clear()
+                    ending.wait(5 * FLOOR_SECONDS)
+            except PASSING as error:
+                logger.warning("the keeper could not lead", extra={"error": str(error)})
+                leads.clear()
+                leadership.close()
+                ending.wait(2 * FLOOR_SECONDS)
+        leadership.close()
+        connections.close_all()
+        duties_done.result()  # raises what was a fault of ours
+
+
+def _do_duties(leads: threading.Event, ending: threading.Event) -> None:
+    """Make rounds while this keeper leads. A fault of ours ends the keeper."""
+    rounds = duties()
+    try:
+        while not ending.is_set():
+            if leads.is_set():
                 make_round(rounds, time.monotonic())
-                leadership.wait(FLOOR_SECONDS)
-            else:
-                ending.wait(5 * FLOOR_SECONDS)
-        except PASSING as error:
-            logger.warning("the keeper could not lead", extra={"error": str(error)})
-            leadership.close()
-            ending.wait(2 * FLOOR_SECONDS)
-    leadership.close()
+            ending.wait(FLOOR_SECONDS)
+    finally:
+        ending.set()
+        connections.close_all()
 
 
 def make_round(rounds: list[Duty], now: float) -> None:
@@ -102,8 +136,12 @@ def make_round(rounds: list[Duty], now: float) -> None:
         if duty.due_at > now:
             continue
         duty.due_at = now + duty.every_seconds
+        began = time.monotonic()
         try:
             duty.do()
         except PASSING as error:
             logger.warning("a duty of the keeper failed", extra={"duty": duty.do.__name__, "error": str(error)})
             connections.close_all()
+        took = time.monotonic() - began
+        if took > SLOW_SECONDS:
+            logger.info("a duty of the keeper was slow", extra={"duty": duty.do.__name__, "milliseconds": round(1000 * took)})

@@ -110,6 +110,8 @@ class RunState(models.TextChoices):
 ENDED_STATES = (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
 #: in these an operator wants it to rest
 PAUSE_STATES = (RunState.PAUSING, RunState.PAUSED)
+#: in these it ends or rests as soon as no shift of it is alive
+WINDING_DOWN_STATES = (RunState.PAUSING, RunState.STOPPING)
 #: in these its processes may ask for shifts
 WORKING_STATES = (RunState.QUEUED, RunState.RUNNING)
 
@@ -150,6 +152,8 @@ class Run(models.Model):
             models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"),
             models.Index(fields=["finished_at"], condition=Q(is_latest=True), name="latest_runs_by_end"),
             models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="runs_to_be_removed"),
+            models.Index(fields=["id"], condition=Q(state__in=WINDING_DOWN_STATES), name="runs_winding_down"),
+            models.Index(fields=["id"], condition=Q(state__in=WORKING_STATES, started_at__isnull=False), name="runs_begun"),
         ]
 
     def __str__(self) -> str:
@@ -166,6 +170,7 @@ class RunProcess(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="processes_of_a_run_are_numbered")]
+        indexes = [models.Index(fields=["run"], condition=Q(bank_process=None), name="processes_not_enrolled")]
 
     def __str__(self) -> str:
         return f"{self.run} process {self.number}"

@@ -15,6 +15,7 @@ from crawling.logbook import write
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.run_page.frontier import Wanted, found_ids
+from crawling.services.shifts import settle_run
 
 #: as many in one transaction: a shift that wants the lock meanwhile waits no longer than that takes
 BATCH = 2_000
@@ -43,6 +44,8 @@ def handle_urls(run: Run, deed: Deed, ids: Sequence[int], *, by: User | None = N
                 note(by, run.crawl, f"frontier: {deed.value.replace('_', ' ')}", {"urls": (count, count)})
                 write(run.pk, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by {by or 'the command line'}.")
         total += count
+    if deed == Deed.TAKE_OUT:
+        settle_run(run.pk)  # that may have been its last, and it may be waiting at the bank for a shift
     return total
 
 

@@ -5,25 +5,72 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
+from django.db import connection
+
 from crawling.frontier.filtering import filters_of, revision_in, rules_key
 from crawling.frontier.locking import locked_run
 from crawling.frontier.rejudging import LEAST, Step, rejudge_urls, rejudge_verdicts
 from crawling.logbook import write
 from crawling.models import OrderRevision, Run
-from crawling.models.jobs import ENDED_STATES
+from crawling.models.jobs import WORKING_STATES
+from crawling.services.shifts import settle_run
 
 #: the keeper has other duties, too
 BUDGET_SECONDS = 0.5
+#: Edits are counted with each turn; so often the runs themselves are looked at, since one may have been made by rules
+#: that were edited just then.
+ANYHOW_SECONDS = 30.0
+
+EDITS = """
+SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at) FROM crawling_blacklistentry
+"""
+#: `rules_key` in SQL
+BEHIND = """
+SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id,
+    (SELECT '.' || count(*) || '.' || count(removed_at) AS listed FROM crawling_blacklistentry) entries
+WHERE r.is_latest AND r.state IN ('queued', 'running', 'pausing', 'paused', 'stopping')
+  AND r.judged_by IS DISTINCT FROM c.revision || entries.listed
+ORDER BY r.id
+"""
 
 
-def rejudge_live_runs() -> None:
-    """Go on with every live run whose rules have changed. Safe to repeat, and to break off at any batch."""
-    ends_at = time.monotonic() + BUDGET_SECONDS
-    for run in Run.objects.select_related("crawl").exclude(state__in=ENDED_STATES):
-        while run.judged_by != rules_key(run.crawl):
-            run = rejudge(run.pk)
-            if time.monotonic() > ends_at:
-                return
+class Rejudger:
+    """Remembers which edits were seen, so that a turn without new ones looks at no run."""
+
+    def __init__(self) -> None:
+        self._seen: object = None
+        self._looked_at = 0.0
+
+    def rejudge_after_edits(self) -> None:
+        """Go on with the runs whose rules have changed, if any were edited since."""
+        now, edits = time.monotonic(), _fetched(EDITS)
+        if edits == self._seen and now - self._looked_at < ANYHOW_SECONDS:
+            return
+        self._seen, self._looked_at = edits if rejudge_live_runs() else None, now
+
+
+def rejudge_live_runs() -> bool:
+    """Go on with every live run whose rules have changed; whether all are done. Safe to repeat, and to break off at any batch."""
+    until = time.monotonic() + BUDGET_SECONDS
+    return all(_caught_up(run_id, until=until) for (run_id,) in _fetched(BEHIND))
+
+
+def _fetched(query: str) -> list[tuple[int, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
+
+
+def _caught_up(run_id: int, *, until: float) -> bool:
+    """Whether there was time to hold all of the run against the rules."""
+    run = Run.objects.select_related("crawl").get(pk=run_id)
+    while run.judged_by != rules_key(run.crawl):
+        run = rejudge(run.pk)
+        if time.monotonic() > until:
+            return False
+    if run.state in WORKING_STATES and not run.queues.filter(queued__gt=0).exists():
+        settle_run(run_id)  # nothing of it is let in any more, and it may be waiting at the bank for a shift
+    return True
 
 
 def rejudge(run_id: int) -> Run:

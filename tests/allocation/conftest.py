@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from allocation.models import Conservation, Pool, Process
+from allocation.models import Conservation, Pool, Process, Request
 from allocation.services import NewClass, Outcome, create_pool, register_process, request_resources
 
 KEYS = "abcdefghij"
@@ -15,7 +15,7 @@ KEYS = "abcdefghij"
 
 @pytest.fixture(autouse=True)
 def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After every test with a database: each unit is either available or held, and each held one was granted."""
+    """After every test with a database: each unit is either available or held, each held one was granted, and who waits says so."""
     uses_database = {"db", "transactional_db"} & set(request.fixturenames) or request.node.get_closest_marker("django_db")
     if uses_database:
         request.getfixturevalue("transactional_db" if _is_transactional(request) else "db")
@@ -23,6 +23,8 @@ def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
     if uses_database:
         lost = [(row.key, row.difference, row.ungranted) for row in Conservation.objects.all() if row.difference or row.ungranted]
         assert lost == []
+        told = set(Process.objects.filter(is_waiting=True).values_list("pk", flat=True))
+        assert told == set(Request.objects.filter(state="waiting").values_list("process", flat=True))
 
 
 def _is_transactional(request: pytest.FixtureRequest) -> bool:

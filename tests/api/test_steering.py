@@ -8,7 +8,7 @@ import pytest
 from django.db import connections
 
 from allocation.models import Process
-from crawling.keeper.duties import settle_what_was_left
+from crawling.keeper.duties import enroll_anew
 from crawling.models import CrawlJob, LogLine, Page, Run, RunCount, Url
 from crawling.selectors import crawl_view
 from crawling.services.bank import leave_bank
@@ -109,7 +109,7 @@ def test_a_run_that_left_the_bank_while_it_was_reopened_is_let_in_again(broken, 
     retry_failed(run.crawl)
     leave_bank(run)  # as by one who saw the run before it was reopened
 
-    settle_what_was_left()
+    enroll_anew()
 
     run.refresh_from_db()
     assert work_off(run).state == "finished"

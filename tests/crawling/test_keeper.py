@@ -56,8 +56,17 @@ def test_every_duty_that_tests_do_by_hand_has_its_turn():
     done = {duty.do.__name__ for duty in duties()}
 
     assert done == {
-        *("deliver", "resend", "start_what_is_due", "start_scheduled", "settle_what_was_left", "reap_expired", "count_workers"),
-        *("rejudge_live_runs", "rank_anew", "take_over_hosts", "trim_robots", "forget_clocks", "forget_cold_pages", "total_minutes"),
+        *(
+            "deliver_the_rest",
+            "enroll_anew",
+            "resend",
+            "start_what_is_due",
+            "start_scheduled",
+            "settle_what_was_left",
+            "reap_expired",
+            "count_workers",
+        ),
+        *("rejudge_after_edits", "rank_anew", "take_over_hosts", "trim_robots", "forget_clocks", "forget_cold_pages", "total_minutes"),
         *("notice_what_lasts", "wake_courier", "keep_checkpoints", "ask_for_due", "keep_to_rules", "remove_rows", "measure_disk"),
         "forget_what_is_over",
         "tidy_inquiries",

@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from allocation.models import Process
 from crawling.errors import WrongState
 from crawling.jobs import run_shift
-from crawling.keeper.duties import settle_what_was_left, start_what_is_due
+from crawling.keeper.duties import enroll_anew, start_what_is_due
 from crawling.models import Host, LogLine, Page, Run
 from crawling.selectors import crawl_view
 from crawling.services.bank import leave_bank
@@ -144,7 +144,7 @@ def test_a_process_that_another_finished_meanwhile_is_registered_anew(mended, wo
     retry_failed(mended.crawl, by=None)
     leave_bank(mended)  # late: by whoever saw the run end before it went on
 
-    settle_what_was_left()
+    enroll_anew()
     start_what_is_due()
 
     assert work_off(Run.objects.get(pk=mended.pk)).state == "finished"

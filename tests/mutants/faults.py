@@ -27,7 +27,9 @@ SERVICES = {
         "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.FINISHED else pump(bank)"
     ),
     "serves strictly in order of arrival": Fault("allocation.services.pumping:pump", "continue", "break"),
-    "forgets to count who was passed": Fault("allocation.services.bank:Bank.grant", "request.count_bypasses()", "pass"),
+    "forgets to count who was passed": Fault(
+        "allocation.services.bank:Bank.grant", "request.count_bypasses(self.pool.bypass_limit)", "pass"
+    ),
     "makes a release as often as it is sent": Fault(
         "allocation.services.returning:_release",
         "return _repeated(bank, holder, earlier)",

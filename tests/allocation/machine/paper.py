@@ -181,7 +181,7 @@ class PaperBank:
         if decision.verdict is not Verdict.GRANT or refused:
             return False
         for other in self._ahead_of(request):
-            self.passed[other] += 1
+            self.passed[other] = min(self.passed[other] + 1, self.bypass_limit + 1)
         del self.waits[request]
         self.requests[request] = "granted"
         self.available, row.held = banker.minus(self.available, wait.amounts), banker.plus(row.held, wait.amounts)

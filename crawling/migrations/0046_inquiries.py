@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("crawling", "0044_archive_files_confined"),
+        ("crawling", "0045_what_is_to_be_done"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,174 @@
+"""What each of the scheduler's duties takes: `python -m benchmarks.crawling.duties [--waiting 10000] [--ended 300000]`.
+
+Fills a database of its own with runs that wait for a start and with runs that have ended, then times each duty, and a start
+that ends: its release serves the queue. Prints milliseconds and statements.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+from uuid import uuid4
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from benchmarks.crawling.speed import set_up
+
+CRAWLS = """
+INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes, batch_size, archive, obey_nofollow,
+    requisites, extract, fetching, ordering, filters, budget, politeness, reuse, retention, claim, tags, created_at,
+    idempotency_key, idempotency_digest, thresholds)
+SELECT %(kind)s || n, ARRAY['http://h' || n || '.' || %(kind)s || '.example/'], 'host', 'breadth_first', 0, 1, 100, true, false,
+    false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', %(claim)s, '{}', now(), '', '', '{}'
+FROM generate_series(1, %(count)s) n
+"""
+RUNS = """
+INSERT INTO crawling_run (crawl_id, number, is_latest, state, reason, trouble, judged_by, created_at, started_at, finished_at)
+SELECT id, 1, true, %(state)s, '', '', %(judged_by)s, now(), CASE WHEN %(ended)s THEN now() END, CASE WHEN %(ended)s THEN now() END
+FROM crawling_crawljob WHERE starts_with(name, %(kind)s)
+"""
+PROCESSES = """
+INSERT INTO allocation_process (pool_id, label, run_ref, max_claim, allocated, state, stage, priority, epoch, worker, is_waiting)
+SELECT %(pool)s, c.name, 'run/' || r.id || '/0', %(maximum)s, array_fill(0, ARRAY[cardinality(%(maximum)s)]),
+    CASE WHEN %(ended)s THEN 'finished' ELSE 'active' END, '', 0, CASE WHEN %(ended)s THEN 1 ELSE 0 END, '', NOT %(ended)s
+FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id WHERE starts_with(c.name, %(kind)s)
+"""
+RUN_PROCESSES = """
+INSERT INTO crawling_runprocess (run_id, number, bank_process_id)
+SELECT r.id, 0, p.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
+JOIN allocation_process p ON p.run_ref = 'run/' || r.id || '/0' WHERE starts_with(c.name, %(kind)s)
+"""
+HOSTS = """
+INSERT INTO crawling_host (name, dns_name, delay_seconds)
+SELECT 'h' || n || '.' || %(kind)s || '.example', '', 0 FROM generate_series(1, %(count)s) n
+"""
+QUEUES = """
+INSERT INTO crawling_hostqueue (run_id, host_id, process_number, queued, done)
+SELECT r.id, h.id, 0, CASE WHEN %(ended)s THEN 0 ELSE 1 END, CASE WHEN %(ended)s THEN 3 ELSE 0 END
+FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
+JOIN crawling_host h ON c.seeds[1] = 'http://' || h.name || '/' WHERE starts_with(c.name, %(kind)s)
+"""
+WAITS = """
+INSERT INTO allocation_request (id, pool_id, process_id, kind, amounts, state, verdict, reason, epoch, bypassed)
+SELECT gen_random_uuid(), %(pool)s, id, 'start', %(start)s, 'waiting', 'wait_unavailable', '', 0, 0
+FROM allocation_process WHERE state = 'active' AND NOT holding ORDER BY id
+"""
+ENDS = """
+WITH had AS (
+    INSERT INTO allocation_request (id, pool_id, process_id, kind, amounts, state, verdict, reason, epoch, bypassed, decided_at)
+    SELECT gen_random_uuid(), %(pool)s, id, 'start', %(start)s, 'granted', 'grant', '', 1, 0, clock_timestamp()
+    FROM allocation_process WHERE state = 'finished' RETURNING id, process_id
+)
+INSERT INTO allocation_grant (request_id, process_id, epoch, amounts, remaining, released_at, release_reason)
+SELECT id, process_id, 1, %(start)s, array_fill(0, ARRAY[cardinality(%(start)s)]), clock_timestamp(), '' FROM had
+"""
+SENT = """
+INSERT INTO allocation_outbox (kind, pool_id, process_id, epoch, sent_at)
+SELECT 'start', %(pool)s, id, 1, now() FROM allocation_process WHERE state = 'finished'
+"""
+SHIFTS = """
+INSERT INTO crawling_shift (process_id, epoch, worker, started_at, ended_at, ending, toes)
+SELECT p.id, 1, 'worker', now(), now(), 'nothing is due', '[]' FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+WHERE r.state = 'finished'
+"""
+FILES = """
+INSERT INTO crawling_archivefile (run_id, name, namespace, machine, slot, committed_length, opened_at, sealed_at)
+SELECT id, 'run' || id || '.warc.gz', gen_random_uuid(), %(machine)s, 0, 1000, now(), now() FROM crawling_run WHERE state = 'finished'
+"""
+TOTALS = """
+INSERT INTO crawling_runtotal (run_id, discovered, fetched, succeeded, failed, bytes)
+SELECT id, 3, 3, 3, 0, 3000 FROM crawling_run WHERE state = 'finished' ON CONFLICT DO NOTHING
+"""
+
+
+def main() -> None:
+    from benchmarks.crawling.working import make_ready
+    from benchmarks.database import empty_database
+
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--waiting", type=int, default=10_000)
+    reader.add_argument("--ended", type=int, default=300_000)
+    asked = reader.parse_args()
+    with empty_database():
+        make_ready()
+        began = time.monotonic()
+        fill(asked.waiting, asked.ended)
+        print(f"{asked.waiting:,} runs wait and {asked.ended:,} have ended ({time.monotonic() - began:.0f} s to make them)")
+        time_duties()
+        time_starts()
+
+
+def fill(waiting: int, ended: int) -> None:
+    """Make the rows of so many runs. All units of the pool's workers are held, so that nobody can be served."""
+    from django.db.models import JSONField
+
+    from allocation.models import Pool
+    from crawling.archive.files import this_machine
+    from crawling.frontier.filtering import rules_key
+    from crawling.models import CrawlJob
+    from crawling.rules.claims import complete_claim, start_amounts
+    from crawling.services.creating import capacity_of, create_crawl, start_run
+
+    pool = Pool.objects.get()
+    claim, _ = complete_claim({}, capacity_of(pool))
+    for number in range(2):
+        start_run(create_crawl({"name": f"At work {number}", "seeds": [f"http://127.0.0.{number + 1}:8900/"]}))
+    keys = list(pool.classes.values_list("key", flat=True))
+    maximum, start = ([amounts.get(key, 0) for key in keys] for amounts in (claim, start_amounts(claim)))
+    common = {
+        "pool": pool.pk,
+        "claim": JSONField().get_db_prep_value(claim, connection),
+        "maximum": maximum,
+        "start": start,
+        "machine": this_machine(),
+        "judged_by": rules_key(CrawlJob.objects.latest("pk")),
+    }
+    with connection.cursor() as cursor:
+        for kind, count, is_ended in (("waits", waiting, False), ("ended", ended, True)):
+            values = common | {"kind": kind, "count": count, "ended": is_ended, "state": "finished" if is_ended else "queued"}
+            for statement in (CRAWLS, RUNS, PROCESSES, RUN_PROCESSES, HOSTS, QUEUES):
+                cursor.execute(statement, values)
+            cursor.execute("ANALYZE")
+        for statement in (WAITS, ENDS, SENT, SHIFTS, FILES, TOTALS):
+            cursor.execute(statement, common)
+        cursor.execute("VACUUM ANALYZE")
+
+
+def time_duties() -> None:
+    """Each duty once to warm up, then thrice; the longest counts."""
+    from crawling.keeper.rounds import duties
+
+    for duty in duties():
+        duty.do()
+        timed(duty.do.__name__, duty.do)
+
+
+def time_starts() -> None:
+    """A shift that ends serves the queue; a stage that is granted passes all who wait."""
+    from allocation.models import Process, RequestKind
+    from allocation.services import release_resources, request_resources
+
+    for process in Process.objects.filter(holding=True)[:2]:
+        which = {"process": process.pk, "epoch": process.epoch}
+        stage = partial(request_resources, amounts={"archive_writers": 1}, request_id=uuid4(), kind=RequestKind.STAGE)
+        timed("a stage that is granted", partial(stage, **which), times=1)
+        ending = partial(release_resources, release_id=uuid4(), amounts=None)
+        timed("a shift's end, which serves the next", partial(ending, **which), times=1)
+
+
+def timed(name: str, do: Callable[[], object], *, times: int = 3) -> None:
+    longest, statements = 0.0, 0
+    for _ in range(times):
+        began = time.monotonic()
+        with CaptureQueriesContext(connection) as queries:
+            do()
+        longest, statements = max(longest, time.monotonic() - began), len(queries)
+    print(f"{1000 * longest:10.1f} ms {statements:6} statements: {name}", flush=True)
+
+
+if __name__ == "__main__":
+    set_up()
+    main()

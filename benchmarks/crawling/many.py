@@ -1,0 +1,209 @@
+"""Many small crawls at once: `python -m benchmarks.crawling.many [--crawls 1000] [--workers 2]`.
+
+Starts the product's own processes (web, scheduler, workers, DNS resolver) and a web server with a loopback address for each
+crawl, creates and starts the crawls by JSON, and prints how long a call takes and how many crawls end a second.
+Wants a PostgreSQL whose tables are made, empty, and a Redis of its own; its crawls stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import django
+from django.conf import settings
+
+import crawlsite.settings
+from crawlsite.env import BASE_DIR, for_child, read
+from crawlsite.supervisor.procfile import read_procfile, variables
+
+PAGES = {"/": '<a href="/a">a</a> <a href="/b">b</a>', "/a": "<p>one</p>", "/b": "<p>two</p>"}
+REPORT_SECONDS = 10.0
+SLOW_DUTY = re.compile(r"a duty of the keeper was slow.*?duty=(\w+).*?milliseconds=(\d+)")
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--crawls", type=int, default=1000)
+    reader.add_argument("--workers", type=int, default=2)
+    reader.add_argument("--seconds", type=float, default=600.0, help="how long the crawls may take")
+    asked = reader.parse_args()
+    token = make_ready()
+    addresses = [f"127.1.{n // 250}.{n % 250 + 1}" for n in range(asked.crawls)]
+    log = Path(settings.STATE_DIR) / "many.log"
+    log.write_text("")
+    with ExitStack() as stack:
+        port = stack.enter_context(served(addresses))
+        web = stack.enter_context(product(asked.workers, log))
+        began = time.monotonic()
+        creating, starting = order_crawls(web, token, [f"http://{address}:{port}/" for address in addresses])
+        print(f"{asked.crawls} crawls created and started in {time.monotonic() - began:.1f} s")
+        report_calls("create", creating)
+        report_calls("start", starting)
+        follow(asked.crawls, began, asked.seconds)
+    report_duties(log.read_text())
+
+
+def make_ready() -> str:
+    """Allow loopback, make a pool and an administrator; returns a token of the latter's."""
+    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    django.setup()
+    from django.contrib.auth.models import User
+
+    from benchmarks.crawling import working
+    from crawlsite.tokens import make_token
+
+    working.make_ready()
+    user, _ = User.objects.get_or_create(username="many", defaults={"is_superuser": True, "is_staff": True})
+    user.api_tokens.all().delete()
+    return make_token(user, "many")
+
+
+@contextmanager
+def served(addresses: Sequence[str]) -> Iterator[int]:
+    """Serve PAGES on all the addresses from a process of its own; yields the port."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(list(addresses), port), daemon=True)
+    server.start()
+    await_port(addresses[-1], port)
+    try:
+        yield port
+    finally:
+        server.terminate()
+        server.join()
+
+
+def serve(addresses: Sequence[str], port: int) -> None:
+    asyncio.run(_serve(addresses, port))
+
+
+async def _serve(addresses: Sequence[str], port: int) -> None:
+    server = await asyncio.start_server(_answer, list(addresses), port)
+    await server.serve_forever()
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            page = PAGES.get(head.split(b" ", 2)[1].decode())
+            body = (page or "not here").encode()
+            status = "200 OK" if page else "404 Not Found"
+            fields = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
+            writer.write(fields.encode() + body)
+            await writer.drain()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return
+    finally:
+        writer.close()
+
+
+@contextmanager
+def product(workers: int, log: Path) -> Iterator[int]:
+    """Run what the Procfile names, but for the demo web; yields the port of the dashboard."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    env = for_child({"PORT": str(port), "WORKERS": str(workers), "DEMO": "0", "API_REQUESTS_A_MINUTE": "1000000"})
+    environment = replace(read(), port=port, workers=workers, demo=False)
+    procfile = read_procfile(BASE_DIR / "Procfile", environment, variables(environment, platform=sys.platform))
+    for command in procfile.release:
+        subprocess.run(command, env=env, cwd=BASE_DIR, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # ours
+    with log.open("ab") as printed:
+        processes = [
+            subprocess.Popen(command, env=env, cwd=BASE_DIR, stdout=printed, stderr=printed)  # noqa: S603  # ours
+            for command in procfile.commands.values()
+        ]
+    try:
+        await_port("127.0.0.1", port)
+        yield port
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(30)
+
+
+def await_port(address: str, port: int) -> None:
+    for _ in range(600):
+        try:
+            socket.create_connection((address, port), 1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit(f"nothing answers at {address}:{port}")
+
+
+def order_crawls(web: int, token: str, seeds: Sequence[str]) -> tuple[list[float], list[float]]:
+    """Create and start a crawl for each seed; returns the seconds of each call."""
+    connection = HTTPConnection("127.0.0.1", web, timeout=120)
+    creating: list[float] = []
+    starting: list[float] = []
+    for number, seed in enumerate(seeds):
+        order = {"name": f"many {os.getpid()} {number}", "seeds": [seed], "delay_seconds": 0}
+        crawl = call(connection, token, "/api/crawls", order, creating)
+        call(connection, token, f"/api/crawls/{crawl['id']}/start", {}, starting)
+    return creating, starting
+
+
+def call(connection: HTTPConnection, token: str, path: str, body: object, seconds: list[float]) -> Any:
+    began = time.monotonic()
+    fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    connection.request("POST", path, json.dumps(body), fields)
+    answer = connection.getresponse()
+    text = answer.read()
+    seconds.append(time.monotonic() - began)
+    if answer.status >= 300:
+        raise SystemExit(f"{path}: {answer.status} {text[:500].decode()}")
+    return json.loads(text)
+
+
+def report_calls(name: str, seconds: list[float]) -> None:
+    print(f"  {name}: median {1000 * median(seconds):.0f} ms, 95 % under {1000 * quantiles(seconds, n=20)[-1]:.0f} ms")
+
+
+def follow(crawls: int, began: float, seconds: float) -> None:
+    """Print how many crawls have ended, until all have."""
+    from django.db.models import Max, Min
+
+    from crawling.models import Page, Run
+    from crawling.models.jobs import ENDED_STATES
+
+    ended_before, then = 0, began
+    while ended_before < crawls and time.monotonic() - began < seconds:
+        time.sleep(REPORT_SECONDS if ended_before < crawls - 50 else 0.5)
+        ended, now = Run.objects.filter(state__in=ENDED_STATES).count(), time.monotonic()
+        print(f"{now - began:6.1f} s: {ended:5} ended, {(ended - ended_before) / (now - then):5.1f} a second", flush=True)
+        ended_before, then = ended, now
+    times = Run.objects.filter(state__in=ENDED_STATES).aggregate(first=Min("finished_at"), last=Max("finished_at"))
+    whole = (times["last"] - times["first"]).total_seconds()
+    pages = Page.objects.filter(status=200).count()
+    print(f"{ended_before} of {crawls} crawls ended, {pages} pages; {(ended_before - 1) / whole:.1f} crawls a second")
+
+
+def report_duties(log: str) -> None:
+    """What the scheduler's log says of duties that took longer than they may."""
+    slow: dict[str, list[int]] = {}
+    for name, milliseconds in SLOW_DUTY.findall(log):
+        slow.setdefault(name, []).append(int(milliseconds))
+    for name, times in sorted(slow.items()):
+        print(f"  slow duty {name}: {len(times)} times, at most {max(times)} ms")
+
+
+if __name__ == "__main__":
+    main()

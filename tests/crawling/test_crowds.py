@@ -1,0 +1,146 @@
+"""Many crawls at once: the keeper's work depends on what changed, and not on how many wait."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from datetime import timedelta
+
+import django_rq
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from allocation.models import Process, Request
+from crawling.frontier.handling import Deed
+from crawling.keeper.duties import settle_what_was_left
+from crawling.keeper.messages import QUEUE
+from crawling.keeper.rounds import duties, keep
+from crawling.models import Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.services.blacklist import add_entry
+from crawling.services.creating import create_crawl, start_run
+from crawling.services.handling import handle_urls
+from crawling.services.rejudging import rejudge_live_runs
+from tests.races.conftest import rival
+from tests.stack import wait_until
+
+__all__ = ["rival"]
+
+
+@pytest.fixture
+def queue(pool):
+    """The real queue, emptied, with nobody at work on it."""
+    queue = django_rq.get_queue(QUEUE)
+    queue.connection.flushdb()
+    yield queue
+    queue.connection.flushdb()
+
+
+@pytest.fixture
+def start(order):
+    """start(3) starts so many crawls on hosts of their own; the first gets the only worker."""
+    started: list[Run] = []
+
+    def some(count: int, **fields) -> list[Run]:
+        for _ in range(count):
+            number = len(started) + 1
+            seed = f"http://127.0.0.{number}:8900/"
+            started.append(start_run(create_crawl(order(seed, name=f"crawl {number}", **fields))))
+        return started[-count:]
+
+    return some
+
+
+@pytest.fixture
+def one_worker(pool):
+    """The pool has a worker for one crawl only."""
+    units = [1 if key == "worker" else units for key, units in zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True)]
+    pool.capacity = pool.available = units
+    pool.save()
+    return pool
+
+
+def statements_of_a_round() -> int:
+    """How many statements all duties take, done once each after a first time."""
+    rounds = [duty.do for duty in duties()]
+    for do in rounds:
+        do()
+    with CaptureQueriesContext(connection) as asked:
+        for do in rounds:
+            do()
+    return len(asked)
+
+
+def test_a_round_takes_as_many_statements_however_many_wait(one_worker, start, queue):
+    start(3)
+    few = statements_of_a_round()
+
+    start(9)
+
+    assert Request.objects.filter(state="waiting").count() == 11
+    assert statements_of_a_round() == few
+
+
+@contextmanager
+def keeping():
+    """A keeper at work in this process."""
+    ending = threading.Event()
+    keeper = threading.Thread(target=keep, args=(ending,))
+    keeper.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        keeper.join(30)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_grant_is_delivered_while_a_duty_waits(start, queue, rival):
+    rival.execute("LOCK TABLE crawling_disksample")  # the duty that measures the disk waits for it
+
+    with keeping():
+        wait_until(lambda: waiting_for("crawling_disksample"))
+        start(1)
+        wait_until(lambda: queue.jobs)
+        assert waiting_for("crawling_disksample")
+        rival.rollback()
+
+    assert [job.args for job in queue.jobs] == [[Process.objects.get().pk, 1]]
+
+
+def waiting_for(table: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = %s::regclass AND NOT granted)", [table])
+        return cursor.fetchone()[0]
+
+
+def test_a_run_that_waits_ends_when_the_rules_leave_it_nothing(one_worker, start):
+    _, waits = start(2)
+    add_entry("prefix", "http://127.0.0.2:8900/", "it asked us to stay away")
+
+    rejudge_live_runs()
+
+    waits.refresh_from_db()
+    assert waits.state in ENDED_STATES
+    assert not Request.objects.filter(state="waiting").exists()
+
+
+def test_a_run_that_waits_ends_when_an_operator_takes_out_its_last_url(one_worker, start):
+    _, waits = start(2)
+
+    handle_urls(waits, Deed.TAKE_OUT, list(waits.urls.values_list("pk", flat=True)))
+
+    waits.refresh_from_db()
+    assert waits.state in ENDED_STATES
+
+
+def test_a_run_that_waits_ends_at_its_limit_of_time(one_worker, start):
+    _, waits = start(2, max_seconds=60)
+    Run.objects.filter(pk=waits.pk).update(state="running", started_at=timezone.now() - timedelta(seconds=61))
+
+    settle_what_was_left()
+
+    waits.refresh_from_db()
+    assert "60 seconds is reached" in waits.reason

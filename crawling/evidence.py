@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -25,6 +24,7 @@ from crawling.run_page.log import LogFilter, log_before
 from crawling.selectors import run_view
 from crawling.services.bank import default_pool
 from crawling.services.cloning import order_of
+from crawling.spreadsheets import csv_lines
 from crawling.stalls import facts_of
 
 LINES, HOSTS, SHIFTS, URLS, MINUTES = 1000, 200, 100, 200, 360
@@ -88,9 +88,4 @@ def _json(value: Any) -> str:
 
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    text = StringIO()
-    if rows:
-        writer = csv.DictWriter(text, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return text.getvalue()
+    return "".join(csv_lines(list(rows[0]), (row.values() for row in rows))) if rows else ""

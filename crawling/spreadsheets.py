@@ -8,8 +8,7 @@ from io import StringIO
 from itertools import chain
 from typing import Any
 
-#: a spreadsheet would take a text that begins so for a formula
-FORMULA = ("=", "+", "@", "\t", "\r")
+from allocation.cells import guarded
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
@@ -17,7 +16,7 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator
     line = StringIO()
     writer = csv.writer(line)
     for cells in chain([columns], rows):
-        writer.writerow([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in cells])
+        writer.writerow(map(guarded, cells))
         yield line.getvalue()
         line.seek(0)
         line.truncate()

@@ -56,7 +56,8 @@ def _cell(value: object) -> object:
     """A text that a spreadsheet could take for a formula begins with an apostrophe; error texts come from strangers."""
     if isinstance(value, list):
         return " ".join(value)
-    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
+    is_text = isinstance(value, str)
+    return f"'{value}" if is_text and str(value).lstrip()[:1] in {"=", "+", "-", "@"} else value
 
 
 def _csv(cells: object) -> str:

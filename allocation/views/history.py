@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from allocation.cells import guarded
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
 from allocation.history.asof import BankThen, bank_as_of
 from allocation.history.chart import SPANS, chart_of
@@ -74,7 +75,8 @@ def numbers(request: HttpRequest, pool: int) -> HttpResponse:
     answer = HttpResponse(content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="pool-{pool}-over-time.csv"'
     rows = csv.writer(answer)
-    rows.writerow(["until", *(f"{name} in use, %" for name in chart.names), "waiting requests"])
+    names = (guarded(f"{name} in use, %") for name in chart.names)
+    rows.writerow(["until", *names, "waiting requests"])
     rows.writerows([sample.at.isoformat(), *sample.in_use, sample.waiting] for sample in chart.samples)
     return answer
 

@@ -12,13 +12,12 @@ import csv
 import io
 from collections.abc import Iterator
 
+from allocation.cells import guarded
 from allocation.whatif.bad_file import BadFile, built
 from allocation.whatif.reading import read_units
 from allocation.whatif.sandbox import Sandbox
 
 HEADER = ["process", "kind"]
-#: a spreadsheet takes what begins so for a formula; such names are written with one `'` more in front
-FORMULA_SIGNS = ("=", "+", "-", "@", "'")
 Line = tuple[int, list[str]]
 
 
@@ -95,7 +94,8 @@ def _row(line: Line, kind: str, classes: list[str], *, name: str | None) -> tupl
 
 
 def _guarded(name: str) -> str:
-    return f"'{name}" if name.startswith(FORMULA_SIGNS) else name
+    """One `'` more in front of what begins with one, since reading takes one off."""
+    return f"'{name}" if name.startswith("'") else str(guarded(name))
 
 
 def _bare(name: str) -> str:

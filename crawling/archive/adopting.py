@@ -23,6 +23,7 @@ SELECT to_jsonb(f) - '{run_id,sealed_at}'::text[] FROM crawling_archivefile f
 WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
 """
 PIECE_BYTES = 1024 * 1024
+OURS = re.compile(NAME)
 MACHINE = r"^[A-Za-z0-9._]{1,64}$"
 
 #: Rows come from another server. Those that could lead to a file that is not a copy of theirs.
@@ -121,6 +122,6 @@ def forget_files(run_id: int) -> None:
 
 def checked_name(name: str) -> str:
     """A file's name as ours are, and no way out of a folder. Raises CheckpointTrouble."""
-    if not re.fullmatch(NAME, name):
+    if not OURS.fullmatch(name):
         raise CheckpointTrouble(f"{name!r} is no name of an archive file of ours.")
     return name

@@ -23,7 +23,7 @@ MOST_SECONDS_IN_ALL = 20
 UNITS = [*string.printable, "\\a", "\\aa ", "a=", "=1", "/#", "/a", "//a", ".a", "é", "--", "<a", "->"]
 #: how a text may begin so that the expression's inner parts are reached; "" is tried with every one
 PREFIXES = {
-    "crawling.archive.adopting:NAME": ["run1-"],
+    "crawling.archive.adopting:OURS": ["run1-"],
     "crawling.archive.files:NOT_OF_NAMES": [],
     "crawling.documents.charsets:STATED": ["<?xml", "<?xml encoding", "@charset ", '@charset "'],
     "crawling.documents.css:COMMENT": ["/*"],

@@ -11,9 +11,9 @@ from enum import StrEnum
 
 LONGEST_TTL_SECONDS = 86400
 LONGEST_NEGATIVE_SECONDS = 3600
-#: RFC 2308, section 5: a negative answer without a SOA record should not be cached, since two caches
-#: could pass it to and fro for ever. Nobody asks this cache by DNS; a few seconds, which Unbound also
-#: takes, keep many callers at once from repeating the question.
+#: RFC 2308, section 5: a negative answer without a SOA record should not be cached, since two
+#: caches could pass it to and fro for ever. Nobody asks this cache by DNS; a few seconds, which
+#: Unbound also takes, keep many callers at once from repeating the question.
 NEGATIVE_WITHOUT_SOA_SECONDS = 5
 #: RFC 8767: how long addresses may be served past their TTL while nobody answers, and how soon somebody is asked again
 LONGEST_STALE_SECONDS = 86400

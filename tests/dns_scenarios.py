@@ -10,11 +10,12 @@
 | `tcsix` | silence to whoever asks for AAAA; A is truncated over UDP, and 50 ms away over TCP |
 | `tcdead` | truncated over UDP; over TCP the connection is closed without a word |
 | `wrongid` `wrongq` `garbage` | at once a packet with another id or question (naming `FORGED`), or of nonsense; then the answer |
-| `flood-N` `endless` | at once N packets with other ids; then the answer; such packets without end, and nothing over TCP |
+| `flood-N` | at once N packets with other ids; then the answer |
+| `endless` | packets with other ids without end, and nothing over TCP |
 | `drown-N` | at once N packets with other ids, and no answer but over TCP |
 | `spelt` | at once a forged answer that is right but for the case of the letters; then the answer |
 | `fold` `foldudp` | the answer, its question in small letters; over UDP so, and nothing over TCP |
-| `noedns` `header` | FORMERR to a question with EDNS, as a whole or as a header alone; without, the answer |
+| `noedns` `header` | FORMERR to a question with EDNS, whole or a header alone; without, the answer |
 | `lame` | no answer, but the names of other servers |
 | `poison` | with an address for `victim.test` that nobody asked for |
 | `chain-N` `split-N` `loop` `dangling` | N aliases in one answer; one alias an answer; a circle; an alias of nothing |
@@ -95,7 +96,7 @@ def poison(response: dns.message.Message, name: str, rdtype: dns.rdatatype.Rdata
     response.answer.append(dns.rrset.from_text("victim.test.", 300, "IN", "A", FORGED))
 
 
-def lame(response: dns.message.Message, name: str, rdtype: dns.rdatatype.RdataType, argument: str) -> None:
+def lame(response: dns.message.Message, name: str, *_: object) -> None:
     response.authority.append(dns.rrset.from_text(f"{name}.", 300, "IN", "NS", "ns1.other.test."))
 
 
@@ -108,7 +109,9 @@ def forged(wire: bytes) -> Iterable[bytes]:
         return [b"\x00\x01 nonsense", wire[:2] + b"\xff" * 40]
     if scenario not in ("wrongid", "wrongq", "flood", "drown", "endless", "spelt"):
         return []
-    asked = query if scenario != "wrongq" else dns.message.make_query("other.test.", query.question[0].rdtype, id=query.id)
+    asked = query
+    if scenario == "wrongq":
+        asked = dns.message.make_query("other.test.", query.question[0].rdtype, id=query.id)
     response = dns.message.make_response(asked)
     add(response, name, query.question[0].rdtype, [FORGED])
     packet = bytearray(response.to_wire())
@@ -148,7 +151,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def as_sent(response: dns.message.Message, name: str) -> bytes:
-    """The packet, with what dnspython itself writes in none: a TTL above 2**31 - 1, another spelling, a header alone."""
+    """The packet, with what dnspython writes in none: a TTL above 2**31 - 1, other letters."""
     wire = response.to_wire(max_size=65535)
     scenario, _, argument = name.partition(".")[0].partition("-")
     if scenario == "ttl":

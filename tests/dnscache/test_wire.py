@@ -44,7 +44,13 @@ def by_dnspython(packet, asked):
 def test_a_query_is_what_dnspython_would_send_but_for_the_case_of_letters(name, rdtype, with_edns):
     packet = wire.query(name, rdtype, with_edns=with_edns)
     edns = 0 if with_edns else -1
-    theirs = dns.message.make_query(name, rdtype, id=int.from_bytes(packet[:2]), use_edns=edns, payload=wire.UDP_PAYLOAD_BYTES)
+    theirs = dns.message.make_query(
+        name,
+        rdtype,
+        id=int.from_bytes(packet[:2]),
+        use_edns=edns,
+        payload=wire.UDP_PAYLOAD_BYTES,
+    )
 
     assert packet[12:].lower() == theirs.to_wire()[12:].lower()
     assert packet[:12] == theirs.to_wire()[:12]

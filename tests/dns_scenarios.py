@@ -15,7 +15,7 @@
 | `drown-N` | at once N packets with other ids, and no answer but over TCP |
 | `spelt` | at once a forged answer that is right but for the case of the letters; then the answer |
 | `fold` `foldudp` | the answer, its question in small letters; over UDP so, and nothing over TCP |
-| `noedns` `header` | FORMERR to a question with EDNS, whole or a header alone; without, the answer |
+| `noedns` `header` | FORMERR to a question with EDNS, whole or a header alone; else the answer |
 | `lame` | no answer, but the names of other servers |
 | `poison` | with an address for `victim.test` that nobody asked for |
 | `chain-N` `split-N` `loop` `dangling` | N aliases in one answer; one alias an answer; a circle; an alias of nothing |

@@ -114,13 +114,14 @@ def record(
             keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
         gains = gains_of(cursor, run, kept, {url: row.rank for url, row in settled.items()})
         if trapped := [link for link in links if link.trap]:
-            add_queues(
-                cursor, run.pk, links, numbers=numbers
-            )  # of both at once: new hosts in one order, or two runs may wait for each other
-        discovered = sow(run, [link for link in links if not link.trap], numbers=numbers, gains=gains)
+            # of both at once: new hosts in one order, or two runs may wait for each other
+            add_queues(cursor, run.pk, links, numbers=numbers)
+        known: set[str] = set()
+        wanted = [link for link in links if not link.trap]
+        discovered = sow(run, wanted, numbers=numbers, gains=gains, known=known)
         caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
         refund(run, gains)
-        held = watch_yields(cursor, run, kept, originals, memory.watch)
+        held = watch_yields(cursor, run, kept, originals, known, memory.watch)
         failed = count_outcomes(
             cursor,
             shift,

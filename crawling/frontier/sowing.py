@@ -81,11 +81,13 @@ def sow(
     numbers: Sequence[int],
     state: UrlState = UrlState.QUEUED,
     gains: dict[str, float] | None = None,
+    known: set[str] | None = None,
 ) -> int:
     """Queue what this run has not seen, or keep it in another state; returns how many that were. The caller holds the run's lock.
 
     `numbers` are those of the run's processes, on which hosts are placed. `gains` are what the links give, by URL
-    (`crawling.frontier.weighing`); afterwards it holds what reached nobody.
+    (`crawling.frontier.weighing`); afterwards it holds what reached nobody, and `known` the URLs
+    that the run had before.
     """
     if not candidates:
         return 0
@@ -96,6 +98,8 @@ def sow(
         while left:
             left = sower.add(left)
         meet(cursor, run.pk, sower.ranking, sower.met, sower.gains)
+        if known is not None:
+            known.update(meeting.candidate.address.url for meeting in sower.met)
         if state == UrlState.QUEUED:
             cursor.execute(COUNT_ADDED, [list(sower.added), list(sower.added.values())])
     return sower.added.total()

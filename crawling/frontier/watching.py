@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.quarantine import hold, tell
 from crawling.models import Run, TrapPattern
-from crawling.rules.simhash import is_alike
+from crawling.rules.simhash import folded, is_alike
 from crawling.rules.trapgate import TrapState
 from crawling.rules.traps import LATEST, LEAST_YIELD, MOST_ON_TRIAL, Pattern
 
@@ -32,11 +32,15 @@ RETURNING p.key, p.state, p.fetched, p.fresh
 
 @dataclass
 class Tally:
-    """Of one pattern: the latest texts that were new, whether each of the latest pages led to more of its kind, and the pages that its
-    row does not count yet."""
+    """Of one pattern: the latest texts that were new, whether each of the latest pages led to more
+    of its kind, and the pages that its row does not count yet.
+
+    short_texts: those of too few letters for a simhash.
+    """
 
     pattern: Pattern
     texts: deque[int] = field(default_factory=lambda: deque(maxlen=COMPARED))
+    short_texts: deque[bytes] = field(default_factory=lambda: deque(maxlen=COMPARED))
     leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
     fetched: int = 0
     fresh: int = 0
@@ -46,15 +50,22 @@ class Tally:
     def is_growing(self) -> bool:
         return 2 * sum(self.leads_on) >= LATEST
 
-    def count(self, simhash: int | None, *, is_copy: bool, leads_on: bool) -> None:
+    def count(self, answer: Answer, *, is_copy: bool, leads_on: bool) -> None:
         """Count a page. A copy is worth nothing, nor is one that says what one of the latest said."""
-        is_fresh = not is_copy and (simhash is None or not is_alike(simhash, self.texts))
         self.leads_on.append(leads_on)
         self.fetched += 1
-        self.fresh += is_fresh
-        if is_fresh and simhash is not None:
-            self.texts.append(simhash)
+        self.fresh += not is_copy and self._says_something_new(answer)
         self.is_row = self.is_row or self.fetched >= WATCHED_FROM
+
+    def _says_something_new(self, answer: Answer) -> bool:
+        if answer.simhash is None:
+            short = folded(answer.abstract)  # which holds all of so short a text
+            is_new = short not in self.short_texts
+            self.short_texts += [short] if is_new else []
+            return is_new
+        is_new = not is_alike(answer.simhash, self.texts)
+        self.texts += [answer.simhash] if is_new else []
+        return is_new
 
 
 class Watch:
@@ -63,8 +74,13 @@ class Watch:
     def __init__(self) -> None:
         self._tallies: dict[int, Tally] = {}
 
-    def count(self, outcome: Outcome, originals: Mapping[bytes, int]) -> Tally | None:
-        """Count a page under its pattern, if it has one and was read."""
+    def count(
+        self,
+        outcome: Outcome,
+        originals: Mapping[bytes, int],
+        known: Collection[str],
+    ) -> Tally | None:
+        """Count a page under its pattern, if it has one and was read. known: URLs found again."""
         answer = outcome.answer
         if answer is None or answer.pattern is None or not answer.digest:
             return None
@@ -73,16 +89,25 @@ class Watch:
         if len(self._tallies) > MOST_PATTERNS:
             del self._tallies[next(iter(self._tallies))]
         is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
-        tally.count(answer.simhash, is_copy=is_copy, leads_on=any(link.pattern == answer.pattern.key for link in outcome.links))
+        alike = [link for link in outcome.links if link.pattern == answer.pattern.key]
+        leads_on = any(link.address.url not in known for link in alike)
+        tally.count(answer, is_copy=is_copy, leads_on=leads_on)
         return tally
 
 
-def watch_yields(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], originals: Mapping[bytes, int], watch: Watch) -> int:
+def watch_yields(
+    cursor: CursorWrapper,
+    run: Run,
+    outcomes: Sequence[Outcome],
+    originals: Mapping[bytes, int],
+    known: Collection[str],
+    watch: Watch,
+) -> int:
     """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little; returns how many those were.
 
-    The caller holds the run's lock.
+    known: links of the batch that the run had before. The caller holds the run's lock.
     """
-    counted = [watch.count(outcome, originals) for outcome in outcomes]
+    counted = [watch.count(outcome, originals, known) for outcome in outcomes]
     tallies = {tally.pattern.key: tally for tally in counted if tally and tally.is_row}
     if not tallies:
         return 0

@@ -25,13 +25,18 @@ LANES = np.arange(8, dtype=np.int64) * 256
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8).reshape(-1, 1), axis=1).astype(np.float32)
 
 
+def folded(text: str) -> bytes:
+    """The text without blanks, in small letters and with all digits as one: what counts of it."""
+    return text.encode(errors="replace").translate(FOLDED, BLANKS)
+
+
 def simhash(text: str) -> int | None:
     """Return the 64 bits of a text, signed; None if there is too little of it. Blanks do not count, and numbers count as alike:
     dates and counters change.
 
     Features are eight bytes in a row; of a longer text a sixteenth of them, chosen by their hash.
     """
-    body = text.encode(errors="replace").translate(FOLDED, BLANKS)
+    body = folded(text)
     if len(body) < LEAST_BYTES:
         return None
     features: np.ndarray = np.ndarray((len(body) - 7,), np.uint64, body, strides=(1,)) * SPREAD[0]

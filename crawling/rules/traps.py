@@ -28,6 +28,11 @@ LATEST = 20
 #: of one page's addresses that differ by a session's id, so many are fetched
 MOST_SESSIONS = 2
 
+#: a directory's name is an id if it has so many letters and digits, and so many numbers among them,
+SHORTEST_IDENTIFIER, TURNS_OF_IDENTIFIER = 10, 3
+#: or so many letters and digits, and a number
+LONG_IDENTIFIER = 16
+
 DIGITS = re.compile(r"[0-9]+")
 #: a word of hexadecimal digits, the decimal ones folded
 HEXADECIMAL = re.compile(r"(?<![A-Za-z#])[a-fA-F#]++(?![A-Za-z])")
@@ -37,7 +42,9 @@ CALENDAR = re.compile(r"calendar|kalender|month|date|day|event|year|week|agenda|
 YEAR = re.compile(r"(?<![0-9])([12][0-9]{3})(?![0-9])")
 SESSION = re.compile(
     r"(?:[;?&](?:jsessionid|phpsessid|aspsessionid[a-z]*|sessionid|session_id|sess|sid|cfid|cftoken|zenid|oscsid)=[0-9a-z_.%-]{8,})"
-    r"|/\(s\([0-9a-z]{20,}\)\)",
+    r"|/\(s\([0-9a-z]{20,}\)\)"
+    r"|/(?:jsessionid|phpsessid|sessionid|session_id|session|sess|sid)[/=~_-][0-9a-z]{16,}+"
+    r"(?=[/?]|$)",
     re.IGNORECASE,
 )
 
@@ -97,9 +104,26 @@ def _is_far_off(target: str, year: int) -> bool:
 
 
 def _folded(target: str) -> str:
+    """Numbers, hexadecimal words and values as `#`; all below a directory that is an id as `…`."""
     path, mark, query = target.partition("?")
+    segments = path.split("/")
+    found = next((n for n, segment in enumerate(segments) if _is_identifier(segment)), None)
+    if found is not None:
+        path = "/".join([*segments[:found], "#…"])
     path = HEXADECIMAL.sub(lambda word: "#" if "#" in word[0] else word[0], DIGITS.sub("#", path))
     return NUMBERED.sub("/#/#/…", path) + mark + VALUES.sub("#", query)
+
+
+def _is_identifier(segment: str) -> bool:
+    """Whether a program made up the segment: letters and digits in turn, or many of both.
+
+    Such ids are sessions' or documents'. Which of them, the worth of their pages tells.
+    """
+    stem = segment.partition(".")[0]
+    if len(stem) < SHORTEST_IDENTIFIER or not stem.isalnum() or stem.isdigit():
+        return False
+    runs = len(DIGITS.findall(stem))
+    return runs >= TURNS_OF_IDENTIFIER or (runs > 0 and len(stem) >= LONG_IDENTIFIER)
 
 
 def _pattern(address: Address, folded: str, rule: str = "") -> Pattern:

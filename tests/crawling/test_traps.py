@@ -75,12 +75,13 @@ def test_a_large_site_of_numbered_articles_is_fetched_whole(make_site, crawl_to_
     assert (pattern.state, pattern.fetched, pattern.fresh) == (TrapState.WATCHED, 1000, 1000)
 
 
-def test_many_pages_alike_that_come_to_an_end_are_no_trap(make_site, crawl_to_the_end):
+@pytest.mark.parametrize("visits", ["breadth_first", "best_first"])
+def test_many_pages_alike_that_come_to_an_end_are_no_trap(make_site, crawl_to_the_end, visits):
     frame = "<p>This page is very much like all others of its kind, and says nothing of its own.</p>"
     pages = {f"/item/{number}": f'<title>{number}</title>{frame}<a href="/item/{number // 2}">x</a>' for number in range(150)}
     site = make_site({"/": "".join(f'<a href="{path}">x</a>' for path in pages), **pages})
 
-    run = crawl_to_the_end(f"{site.url}/")
+    run = crawl_to_the_end(f"{site.url}/", order=visits)
 
     assert crawl_view(run.crawl).counts.succeeded == 151
     assert list_traps(run, limit=10)[0] == []

@@ -29,7 +29,7 @@ class Case:
     hosts: names of the case's address; the seed then has the first of them.
     accept: makes of an accepted socket the one that is talked on (TLS), or returns None when it
         has ended the connection itself.
-    seconds: from the first request to the end of the last connection.
+    seconds: from the first request to the end of the last answer.
     mib: resident memory of the work process.
     judge: returns a sentence for each further thing that is wrong.
     """

@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 
 from crawling.errors import WrongState
-from crawling.models import Run
+from crawling.models import Run, Shift
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import stop
 from tests.forked import Program
 from tests.nameserver import serve_names
-from tests.stack import KEEPER, WORKER, running_stack
+from tests.stack import KEEPER, WORKER, running_stack, wait_until
 from tests.webs.case import Case
 from tests.webs.judging import Seen
 from tests.webs.server import CaseServer, serve_cases
@@ -114,7 +114,8 @@ def _await_ends(runs: list[Run], seconds: float) -> None:
         time.sleep(LOOK_SECONDS)
         for run in runs:
             run.refresh_from_db()
-    for run in runs:
-        if run.state not in ENDED_STATES:
-            with suppress(WrongState):  # it has ended just now
-                stop(run.crawl)
+    late = [run.pk for run in runs if run.state not in ENDED_STATES]
+    for run in Run.objects.filter(pk__in=late):
+        with suppress(WrongState):  # it has ended just now
+            stop(run.crawl)
+    wait_until(lambda: not Shift.objects.filter(process__run__in=late, ended_at=None).exists())

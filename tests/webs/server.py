@@ -101,7 +101,7 @@ class Talk:
 
 @dataclass
 class CaseServer:
-    """The server of one case. `asked` has every request, `ended` the end of each connection."""
+    """The server of one case. `asked` has every request, `ended` the end of each answer."""
 
     case: Case
     address: str
@@ -125,7 +125,7 @@ class CaseServer:
         return [asked.target for asked in list(self.asked) if asked.target != "/robots.txt"]
 
     def seconds(self) -> float:
-        """From the first request to the end of the last connection, robots.txt's beside."""
+        """From the first request to the end of the last answer, robots.txt's beside."""
         begun = [asked.at for asked in list(self.asked)]
         return max(self.ended, default=begun[-1]) - begun[0] if begun else 0.0
 
@@ -144,13 +144,14 @@ class CaseServer:
             if sock is not None:
                 with sock:
                     self._answer(Talk(sock, self))
-        self.ended.append(time.monotonic())
 
     def _answer(self, talk: Talk) -> None:
         while talk.read_request():
             wanted = self.case.answer_to(talk.path)
             said = wanted(talk) if callable(wanted) else wanted
-            if said is None or not talk.send(said):
+            is_kept = said is not None and talk.send(said)
+            self.ended.append(time.monotonic())
+            if not is_kept:
                 return
 
 

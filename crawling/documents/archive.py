@@ -3,35 +3,49 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, islice
 
 from crawling.documents import sitemap, text
 from crawling.documents.base import Document, Source
-from crawling.documents.markup import read_markup, root_of
+from crawling.documents.markup import read_root
 
 TYPES = ("application/gzip", "application/x-gzip")
-MAGIC = b"\x1f\x8b"
-#: what a sitemap may have (sitemaps.org: 50 MB); a bomb holds more
-MOST_BYTES = 50 * 1024 * 1024
+MAGIC = b"\x1f\x8b\x08"
+CHUNK_BYTES = 64 * 1024
+#: of these, the packed bytes
+INPUT_BYTES = 16 * 1024
 
 
 def read(source: Source) -> Document:
-    """Unpack and read a sitemap; what is larger than one may be, or broken, is read as far as it goes."""
-    unpacked = replace(source, body=unpack(source.body), content_type="text/xml", charset=None)
-    if not unpacked.body:
-        return Document()
-    if unpacked.body.lstrip()[:1] != b"<":
-        return text.read(unpacked) if source.url.endswith(".txt.gz") else Document()
-    document, charset = read_markup(replace(unpacked, body=unpacked.body[:4096]))
-    return sitemap.read(unpacked) if root_of(document) in sitemap.ROOTS else Document(charset=charset)
+    """Unpack and read a sitemap by parts; what is larger than one may be, or broken, as far as it goes."""
+    chunks = unpack(source.body, sitemap.MOST_BYTES)
+    head = next(chunks, b"")
+    unpacked = replace(source, body=head, content_type="text/xml", charset=None)
+    if head.lstrip()[:1] == b"<":
+        if read_root(unpacked) not in sitemap.ROOTS:
+            return Document()
+        return sitemap.read_chunks(unpacked, chain([head], chunks))
+    if source.url.endswith(".txt.gz"):
+        parts = islice(chain([head], chunks), text.MOST_BYTES // CHUNK_BYTES)
+        return text.read(replace(unpacked, body=b"".join(parts)))
+    return Document()
 
 
-def unpack(body: bytes) -> bytes:
-    """Up to MOST_BYTES of what is packed."""
+def unpack(body: bytes, most: int) -> Iterator[bytes]:
+    """Up to `most` bytes of what is packed, in parts of CHUNK_BYTES at the most."""
     if not body.startswith(MAGIC):
-        return b""
+        return
     machine = zlib.decompressobj(wbits=31)
-    try:
-        return machine.decompress(body, MOST_BYTES)
-    except zlib.error:
-        return b""
+    for at in range(0, len(body), INPUT_BYTES):
+        packed = body[at : at + INPUT_BYTES]
+        while packed and most > 0:
+            try:
+                part = machine.decompress(packed, min(most, CHUNK_BYTES))
+            except zlib.error:
+                return
+            packed = machine.unconsumed_tail
+            most -= len(part)
+            if part:
+                yield part

@@ -29,11 +29,28 @@ def decode(body: bytes, stated: str | None) -> tuple[str, str]:
     for label in (stated, within[1].decode() if within else None):
         if label and (name := _codec(label)):
             return body.decode(name, "replace"), label.lower()
+    if name := utf_16_without_a_mark(body):
+        return body.decode(name, "replace"), name
     try:
         return body.decode(), "utf-8"
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if error.start > len(body) - 4:  # the last character of a beginning is cut off
+            return body.decode(errors="replace"), "utf-8"
         guess = detect(body[:GUESSED_FROM]).encoding or "windows-1252"
         return body.decode(_codec(guess) or "cp1252", "replace"), guess.lower()
+
+
+def utf_16_without_a_mark(body: bytes) -> str:
+    """Which UTF-16 a text without a byte order mark is in; "" if in none.
+
+    Marks of markup, digits and blanks have a zero byte, all on one side.
+    """
+    head = body[:512]
+    pairs = len(head) // 2
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if min(even, odd) * 20 > pairs or max(even, odd) * 2 < pairs or pairs < 2:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def _codec(label: str) -> str:

@@ -9,6 +9,8 @@ from crawling.documents.charsets import decode
 from crawling.rules.links import Links
 
 TYPES = ("text/css",)
+#: of a longer one the beginning is read
+MOST_BYTES = 4 * 1024 * 1024
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 #: a string, with its escapes; or the bare text of a url(). Possessive throughout: no second way to
 #: read a sheet is tried, so reading takes time in proportion to its length
@@ -24,7 +26,7 @@ ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 
 def read(source: Source) -> Document:
     """Read a sheet of any quality."""
-    text, charset = decode(source.body, source.charset)
+    text, charset = decode(source.body[:MOST_BYTES], source.charset)
     links = Links(source.url, charset="UTF-8")
     for match in NAMED.finditer(COMMENT.sub(" ", text)):
         link = ESCAPE.sub(_character, next(filter(None, match.groups()), ""))

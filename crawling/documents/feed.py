@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from crawling.documents.base import MOST_TEXT, Document, Source, one_line
-from crawling.documents.markup import attribute, elements, name_of, read_markup
+from crawling.documents.markup import (
+    attribute,
+    elements,
+    leaf_text,
+    name_of,
+    read_markup,
+    text_of,
+)
 from crawling.rules.links import Links
 
 TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
@@ -15,26 +22,27 @@ RELATIONS = frozenset({"", "alternate", "self", "related", "enclosure", "via", "
 def read(source: Source) -> Document:
     """Read a feed of any quality; RSS names its pages in text, Atom in attributes, and many mix the two."""
     document, charset = read_markup(source)
-    found = list(elements(document))
-    base = next((value for element in found if name_of(element) in ROOTS and (value := attribute(element, "xml:base"))), "")
+    roots = (element for element in elements(document) if name_of(element) in ROOTS)
+    base = next((value for root in roots if (value := attribute(root, "xml:base"))), "")
     links = Links(source.url, charset="UTF-8", base=base)
     title = author = description = language = ""
-    for element in found:
+    for element in elements(document):
         name = name_of(element)
         if name == "link":
-            _add_link(links, attribute(element, "href"), attribute(element, "rel"), element.text)
+            _add_link(links, attribute(element, "href"), attribute(element, "rel"), leaf_text(element))
         elif name == "enclosure":
             links.add(attribute(element, "url"))
-        elif name == "guid" and attribute(element, "isPermaLink") != "false" and element.text.strip().startswith("http"):
-            links.add(element.text)
+        elif name == "guid" and attribute(element, "isPermaLink") != "false":
+            if (text := leaf_text(element)).strip().startswith("http"):
+                links.add(text)
         elif name == "title":
-            title = title or one_line(element.text)
+            title = title or one_line(text_of(element))
         elif name in ("author", "managingeditor", "creator"):
-            author = author or one_line(element.text, 200)
+            author = author or one_line(text_of(element), 200)
         elif name in ("description", "subtitle"):
-            description = description or one_line(element.text)
+            description = description or one_line(text_of(element))
         elif name == "language":
-            language = language or one_line(element.text, 35)
+            language = language or one_line(text_of(element), 35)
     return Document(title, charset, links.found, document.text[:MOST_TEXT].replace("\0", ""), author, description, language)
 
 

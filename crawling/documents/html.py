@@ -7,6 +7,7 @@ import turbohtml
 from crawling.documents.base import MOST_TEXT, Document, Source, one_line
 from crawling.documents.extraction import extract
 from crawling.documents.markup import attribute
+from crawling.documents.tree import parse_html
 from crawling.rules.links import Links
 
 TYPES = ("text/html", "application/xhtml+xml")
@@ -37,13 +38,14 @@ DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
 
 def read(source: Source) -> Document:
     """Parse a document of any quality; broken markup never raises."""
-    document = _parse(source.body, source.charset)
-    charset = document.encoding or ""
+    document, charset = parse_html(source.body, source.charset, source.url)
     told = _told(document)
     links = Links(source.url, charset=charset, base=document.base_url() or "")
     has_link = _take_links(document, source, told.get("robots", ""), links)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
-    has_scripts = _has_scripts(document)
+    rules = source.reading.extract
+    extracted = extract(document, rules) if rules else []
+    needs_scripts = not has_link and _has_scripts(document)
     document.remove(UNSEEN)
     text = document.text[:MOST_TEXT].replace("\0", "")
     return Document(
@@ -55,16 +57,9 @@ def read(source: Source) -> Document:
         description=one_line(told.get("description") or told.get("og:description")),
         language=one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
         canonical=links.join(canonical) if canonical else "",
-        needs_browser=has_scripts and not has_link and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
-        extracted=extract(source.body, charset, source.reading.extract) if source.reading.extract else [],
+        needs_browser=needs_scripts and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
+        extracted=extracted,
     )
-
-
-def _parse(body: bytes, charset: str | None) -> turbohtml.Document:
-    try:
-        return turbohtml.parse(body, encoding=charset, positions=False, detect_encoding=True)
-    except LookupError:  # the server named a character set that does not exist
-        return turbohtml.parse(body, positions=False, detect_encoding=True)
 
 
 def _take_links(document: turbohtml.Document, source: Source, robots: str, links: Links) -> bool:

@@ -4,32 +4,61 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
+from itertools import islice
 
 import turbohtml
 
+from crawling.documents import tree
 from crawling.documents.base import Source
 from crawling.documents.charsets import decode
 
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 #: HTML knows an element of this name, which never has content
 LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
+#: a document names its kind within so many bytes
+HEAD_BYTES = 16 * 1024
+#: nodes of which an element's text is taken
+MOST_NODES = 100
 
 
 def read_markup(source: Source) -> tuple[turbohtml.Document, str]:
-    """Return the document and its character set. What is not well-formed is read as HTML, where nothing is a mistake."""
-    text, charset = decode(source.body, source.charset)
+    """Return the document, or its beginning, and its character set.
+
+    What is not well-formed is read as HTML, where nothing is a mistake.
+    """
+    text, charset = decode(source.body[: tree.MOST_BYTES], source.charset)
     text = CDATA.sub(lambda section: escape(section[1]), text.lstrip())
     try:
         return turbohtml.parse_xml(text), charset
     except turbohtml.HTMLParseError:
         body = LINK.sub(r"<\1xml:link", text).encode(errors="replace")
-        return turbohtml.parse(body, encoding="utf-8", positions=False), charset
+        return tree.parse_html(body, "utf-8", source.url)[0], charset
 
 
-def root_of(document: turbohtml.Document) -> str:
-    """The name of the outermost element that is not HTML's own."""
-    return next((name_of(element) for element in elements(document) if name_of(element) not in ("html", "head", "body")), "")
+def read_root(source: Source) -> str:
+    """The name of the outermost element that is not HTML's own; what stands before it is short."""
+    document = read_markup(replace(source, body=source.body[:HEAD_BYTES]))[0]
+    names = map(name_of, elements(document))
+    return next((name for name in names if name not in ("html", "head", "body")), "")
+
+
+def leaf_text(element: turbohtml.Element) -> str:
+    """The text of an element that has no others within it; "" for one that has."""
+    nodes = list(islice(element.descendants, MOST_NODES))
+    if any(isinstance(node, turbohtml.Element) for node in nodes):
+        return ""
+    return "".join(map(_data, nodes))
+
+
+def text_of(element: turbohtml.Element) -> str:
+    """The text of an element, from its first nodes: elements within each other have it in common."""
+    return "".join(map(_data, islice(element.descendants, MOST_NODES)))
+
+
+def _data(node: turbohtml.Node) -> str:
+    return node.data if isinstance(node, turbohtml.Text | turbohtml.CData) else ""
 
 
 def elements(document: turbohtml.Document) -> Iterator[turbohtml.Element]:

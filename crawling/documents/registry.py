@@ -5,8 +5,13 @@ Another kind of document is a module with TYPES and `read`, and its line in MODU
 
 from __future__ import annotations
 
+import logging
+import threading
+
 from crawling.documents import archive, css, feed, html, media, pdf, sitemap, text, xml
 from crawling.documents.base import Document, Reader, Source
+
+logger = logging.getLogger(__name__)
 
 MODULES = (
     html,
@@ -21,6 +26,9 @@ MODULES = (
 )
 READERS: dict[str, Reader] = {content_type: module.read for module in MODULES for content_type in module.TYPES}
 FAMILIES: dict[str, Reader] = {"image": media.read, "audio": media.read, "video": media.read}
+#: documents are read one at a time in a process, so that only one tree is in memory. It costs no
+#: time, since the interpreter runs one thread at a time; PDF is read by programs of its own
+IN_TURN = threading.Lock()
 
 
 def reader_of(content_type: str) -> Reader | None:
@@ -29,6 +37,25 @@ def reader_of(content_type: str) -> Reader | None:
 
 
 def read_document(source: Source) -> Document:
-    """Return what a document says; nothing at all if no module knows its type."""
+    """Return what a document says; nothing at all if no module knows its type.
+
+    What is packed is known by its first bytes: servers name its type as they like.
+    """
     reader = reader_of(source.content_type)
-    return reader(source) if reader and source.body else Document()
+    if source.body.startswith(archive.MAGIC):
+        reader = archive.read
+    if reader is None or not source.body:
+        return Document()
+    if reader is pdf.read:
+        return reader(source)
+    with IN_TURN:
+        return _read_within_memory(reader, source)
+
+
+def _read_within_memory(reader: Reader, source: Source) -> Document:
+    try:
+        return reader(source)
+    except MemoryError:
+        facts = {"url": source.url, "bytes": len(source.body)}
+        logger.warning("a document was not read: it takes too much memory", extra=facts)
+        return Document()

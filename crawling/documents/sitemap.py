@@ -1,23 +1,130 @@
-"""Sitemaps and their indexes (sitemaps.org 0.9): every `loc`, and the other languages of each page."""
+"""Sitemaps and their indexes (sitemaps.org 0.9): every `loc`, and the other languages of each page.
+
+They may have 50 MB, so they are read as a stream: only the text of one element is in memory.
+"""
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Iterable, Mapping
+from xml.parsers import expat
+
+from crawling.documents import tree
 from crawling.documents.base import Document, Source
-from crawling.documents.markup import attribute, elements, name_of, read_markup
-from crawling.rules.links import Links
+from crawling.documents.markup import attribute, elements, leaf_text, name_of, read_markup
+from crawling.rules.addresses import MAX_URL_LENGTH
+from crawling.rules.links import MOST_LINKS, Links
 
 #: no type is their own: `xml` finds them by their root
 TYPES = ()
 ROOTS = frozenset({"urlset", "sitemapindex"})
+#: what one may have unpacked (sitemaps.org)
+MOST_BYTES = 50 * 1024 * 1024
+CHUNK_BYTES = 64 * 1024
+#: expat before 2.6 begins a tag anew with every chunk until it has its end
+LONGEST_TAG = 16 * CHUNK_BYTES
+#: 50,000 entries take half a second
+MOST_SECONDS = 2.0
+#: expat keeps all open elements and all names in memory
+DEEPEST = 100
+MOST_NAMES = 1000
+#: a reference to an entity that nobody expanded
+REFERENCE = re.compile(r"&[A-Za-z][A-Za-z0-9._-]*;")
 
 
 def read(source: Source) -> Document:
     """Read a sitemap of any quality."""
-    document, charset = read_markup(source)
+    body = source.body
+    starts = range(0, min(len(body), MOST_BYTES), CHUNK_BYTES)
+    return read_chunks(source, (body[at : at + CHUNK_BYTES] for at in starts))
+
+
+def read_chunks(source: Source, chunks: Iterable[bytes]) -> Document:
+    """Read a sitemap that comes in parts; the beginning of one that is broken, as browsers do."""
     links = Links(source.url, charset="UTF-8")
+    stream = _Stream(links)
+    head = bytearray()
+    for chunk in chunks:
+        if len(head) < tree.MOST_BYTES:
+            head += chunk
+        elif stream.is_broken:
+            break
+        if not stream.is_broken:
+            stream.feed(chunk)
+        if stream.is_done:
+            break
+    if stream.is_broken:
+        return _lenient(source, bytes(head), links)
+    return Document(charset=stream.charset, links=links.found)
+
+
+class _Stream:
+    """What is well-formed, up to MOST_LINKS links or the first mistake."""
+
+    def __init__(self, links: Links) -> None:
+        self.charset = "utf-8"
+        self.is_broken = False
+        self._links = links
+        self._until = time.thread_time() + MOST_SECONDS
+        self._text: list[str] | None = None
+        self._length = self._depth = self._fed = 0
+        self._names: dict[str, str] = {}
+        self._parser = expat.ParserCreate(intern=self._names)
+        self._parser.buffer_text = True
+        self._parser.XmlDeclHandler = self._declare
+        self._parser.EntityDeclHandler = self._declare_entity
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._data
+
+    def feed(self, chunk: bytes) -> None:
+        try:
+            self._parser.Parse(chunk if self._fed else chunk.lstrip())
+        except (expat.ExpatError, LookupError, ValueError):
+            self.is_broken = True
+        self._fed += len(chunk)
+        is_stuck = self._fed - self._parser.CurrentByteIndex > LONGEST_TAG
+        if is_stuck or self._depth > DEEPEST or len(self._names) > MOST_NAMES:
+            self.is_broken = True
+
+    @property
+    def is_done(self) -> bool:
+        return len(self._links.found) >= MOST_LINKS or time.thread_time() > self._until
+
+    def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        self.charset = (encoding or self.charset).lower()
+
+    def _declare_entity(self, *_declaration: object) -> None:
+        raise ValueError("a document's own entities are never expanded")
+
+    def _start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._depth += 1
+        # A `loc` with a prefix names an image; one with elements within it names nothing.
+        self._text = [] if name.lower() == "loc" else None
+        self._length = 0
+        if name.rpartition(":")[2].lower() == "link":
+            self._links.add(attributes.get("href", ""))
+
+    def _data(self, data: str) -> None:
+        if self._text is not None and self._length <= MAX_URL_LENGTH:
+            self._text.append(data)
+            self._length += len(data)
+
+    def _end(self, _name: str) -> None:
+        self._depth -= 1
+        if self._text:
+            self._links.add("".join(self._text))
+        self._text = None
+
+
+def _lenient(source: Source, body: bytes, links: Links) -> Document:
+    document, charset = read_markup(Source(body, source.url, source.content_type, source.charset))
     for element in elements(document):
-        if element.tag.lower() == "loc":  # one with a prefix names an image or a video
-            links.add(element.text)
-        elif name_of(element) == "link" and (href := attribute(element, "href")):
-            links.add(href)
+        if element.tag.lower() == "loc":
+            text = leaf_text(element)
+            if not REFERENCE.search(text):
+                links.add(text)
+        elif name_of(element) == "link":
+            links.add(attribute(element, "href"))
     return Document(charset=charset, links=links.found)

@@ -9,6 +9,8 @@ from crawling.documents.charsets import decode
 from crawling.rules.links import Links
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
+#: of a longer one the beginning is read
+MOST_BYTES = 4 * 1024 * 1024
 #: a scheme, and all up to a blank or a mark that no address holds
 BARE = re.compile(r"""\bhttps?://[^\s<>"'`{}|\\^\x00-\x1f]{1,4000}""", re.IGNORECASE)
 #: what ends a sentence and not an address
@@ -18,7 +20,7 @@ PAIRS = {")": "(", "]": "["}
 
 def read(source: Source) -> Document:
     """Find addresses; one in brackets loses the bracket, one that holds both keeps them."""
-    text, charset = decode(source.body, source.charset)
+    text, charset = decode(source.body[:MOST_BYTES], source.charset)
     links = Links(source.url, charset="UTF-8")
     for match in BARE.finditer(text):
         links.add(_without_tail(match[0]))

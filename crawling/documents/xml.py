@@ -5,19 +5,19 @@ from __future__ import annotations
 from crawling.documents import feed, html, sitemap
 from crawling.documents.base import Document, Source
 from crawling.documents.charsets import decode
-from crawling.documents.markup import read_markup, root_of
+from crawling.documents.markup import read_root
 
 TYPES = ("text/xml", "application/xml")
 
 
 def read(source: Source) -> Document:
     """Hand the document to the module that its root names."""
-    document, charset = read_markup(source)
-    root = root_of(document)
+    root = read_root(source)
     if root in feed.ROOTS:
         return feed.read(source)
     if root in sitemap.ROOTS:
         return sitemap.read(source)
-    if "http://www.w3.org/1999/xhtml" in decode(source.body[:2000], source.charset)[0]:
+    beginning, charset = decode(source.body[:2000], source.charset)
+    if "http://www.w3.org/1999/xhtml" in beginning:
         return html.read(source)
     return Document(charset=charset)

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from bs4 import BeautifulSoup, Tag
+import turbohtml
 
 from crawling.rules.addresses import Address, BadUrl, read_address
 
-#: their values go along only if somebody presses or chooses them
-PRESSED = ("submit", "button", "image", "reset", "file")
-CHOSEN = ("checkbox", "radio")
+#: of a page with more forms the first are looked at; they may stand within each other
+MOST_FORMS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,37 +22,29 @@ class Submission:
     body: bytes | None
 
 
-def fill_in(page: bytes, charset: str | None, url: str, fields: Mapping[str, str]) -> Submission | None:
-    """The page's first form that has all the fields, filled in; what it hides goes along as it is. None: there is no such form."""
-    soup = BeautifulSoup(page, "html.parser", from_encoding=charset)
-    for form in soup.find_all("form"):
-        if set(fields) <= {control.get("name") for control in form.find_all(["input", "select", "textarea"])}:
+def fill_in(document: turbohtml.Document, url: str, fields: Mapping[str, str]) -> Submission | None:
+    """The page's first form that has all the fields, filled in; its others go along as they are.
+
+    None: there is no such form.
+    """
+    for form in document.select("form")[:MOST_FORMS]:
+        controls = form.select("input[name], select[name], textarea[name]")
+        if set(fields) <= {_attribute(control, "name") for control in controls}:
             return _submission(form, url, fields)
     return None
 
 
-def _submission(form: Tag, url: str, fields: Mapping[str, str]) -> Submission | None:
-    values = {**_preset(form), **fields}
+def _submission(form: turbohtml.Element, url: str, fields: Mapping[str, str]) -> Submission | None:
+    values = {**dict(form.form_data()), **fields}
     try:
-        address = read_address(str(form.get("action") or url), url)
-        if str(form.get("method", "get")).lower() == "post":
+        address = read_address(_attribute(form, "action") or url, url)
+        if _attribute(form, "method").lower() == "post":
             return Submission(address, urlencode(values).encode())
         return Submission(read_address(f"{address.url.partition('?')[0]}?{urlencode(values)}"), None)
     except BadUrl:
         return None
 
 
-def _preset(form: Tag) -> dict[str, str]:
-    """What the form's fields have before anybody fills them in."""
-    values: dict[str, str] = {}
-    for control in form.find_all(["input", "textarea"]):
-        kind, name = str(control.get("type", "text")).lower(), control.get("name")
-        if not name or kind in PRESSED or (kind in CHOSEN and not control.has_attr("checked")):
-            continue
-        values[str(name)] = control.get_text() if control.name == "textarea" else str(control.get("value", "on" if kind in CHOSEN else ""))
-    for choice in form.find_all("select"):
-        options = choice.find_all("option")
-        chosen = next((option for option in options if option.has_attr("selected")), options[0] if options else None)
-        if choice.get("name") and chosen:
-            values[str(choice["name"])] = str(chosen.get("value", chosen.get_text()))
-    return values
+def _attribute(element: turbohtml.Element, name: str) -> str:
+    value = element.attrs.get(name) or ""
+    return value if isinstance(value, str) else " ".join(value)

@@ -8,6 +8,7 @@ import json
 from urllib.parse import parse_qs
 
 import pytest
+import turbohtml
 from requests.utils import parse_dict_header
 from urllib3 import HTTPHeaderDict
 
@@ -274,11 +275,11 @@ def test_a_form_goes_as_a_browser_would_send_it():
         <select name=l><option value=1><option value=2 selected></select>
         <textarea name=n>x</textarea><input type=submit name=go value=Go></form>"""
 
-    sent = fill_in(page, None, "http://a.test/login", {"u": "me", "p": "p&w"})
+    sent = fill_in(turbohtml.parse(page), "http://a.test/login", {"u": "me", "p": "p&w"})
 
     assert sent.address.url == "http://a.test/in"
     assert parse_qs(sent.body.decode()) == {"u": ["me"], "p": ["p&w"], "keep": ["on"], "l": ["2"], "n": ["x"]}
-    assert fill_in(page, None, "http://a.test/", {"missing": ""}) is None
+    assert fill_in(turbohtml.parse(page), "http://a.test/", {"missing": ""}) is None
 
 
 def test_a_record_of_a_request_has_no_secrets_and_all_the_rest():

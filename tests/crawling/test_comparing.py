@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawling.models import Inquiry, Run
 from crawling.services.answering import answer_inquiry
@@ -83,3 +88,33 @@ def test_a_diff_leaves_equal_lines_out_but_for_those_around_a_change():
         ("skipped", "46 equal lines"),
     ]
     assert diff(old, old) == []
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=30)
+
+
+@given(LINES, LINES)
+def test_both_texts_can_be_read_off_a_diff(old, new):
+    """Nothing is left out here: no two lines are far from a change."""
+    lines = diff(old, new)
+
+    if lines and not any(line.kind == "skipped" for line in lines):
+        assert [line.text for line in lines if line.kind != "added"] == old
+        assert [line.text for line in lines if line.kind != "gone"] == new
+    assert bool(lines) == (old != new)
+
+
+HOSTILE_LINES = {
+    "periodic": ([str(n % 120) for n in range(3000)], [str(n % 119) for n in range(3000)]),
+    "one line again and again": (["x"] * 3000, ["x"] * 1500 + ["y"] + ["x"] * 1499),
+    "turned round": ([str(n) for n in range(3000)], [str(n) for n in reversed(range(3000))]),
+    "each second one": ([str(n) for n in range(3000)], [str(n // 2 * 2) for n in range(3000)]),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE_LINES)
+def test_texts_of_any_lines_are_compared_in_moments(kind):
+    began = time.process_time()
+
+    assert diff(*HOSTILE_LINES[kind])
+    assert time.process_time() - began < 1

@@ -1,0 +1,103 @@
+"""HTML as browsers read it, within limits of size and processor time."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+
+import psutil
+import turbohtml
+from turbohtml.detect import detect
+
+from crawling.documents.charsets import GUESSED_FROM, utf_16_without_a_mark
+
+logger = logging.getLogger(__name__)
+
+#: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
+MOST_BYTES = 4 * 1024 * 1024
+SLICE_BYTES = 4096
+#: smaller ones are read at once: whatever they say, the tree has some 40 MB at the most
+SMALL_BYTES = 8192
+#: A page takes about 10 ns and 30 bytes of memory a byte. What takes much more has tags of which
+#: the standard makes elements without end (section 13.2.4.3: formatting elements that are opened
+#: again), 1 GB of them a second. Reading ends there.
+MOST_SECONDS = 0.05
+MOST_SECONDS_PER_BYTE = 1e-7
+MOST_MEMORY_BYTES = 128 * 1024 * 1024
+#: so much processor time later memory is looked at again; most pages take less
+LOOK_SECONDS = 0.01
+#: `meta` elements say so within this, or later against the standard
+HEAD_BYTES = 1024
+LATE_META = re.compile(rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+
+
+def parse_html(body: bytes, charset: str | None, url: str = "") -> tuple[turbohtml.Document, str]:
+    """Return the tree of a document of any quality, or of its beginning, and its encoding.
+
+    charset: the one that the server named, if any. url: for the log.
+    """
+    encoding = encoding_of(body, charset)
+    if len(body) <= SMALL_BYTES:
+        return turbohtml.parse(body, encoding=encoding, positions=False), encoding
+    parser = turbohtml.IncrementalParser(encoding=encoding, positions=False)
+    limits = _Limits()
+    at = 0
+    for at in range(0, min(len(body), MOST_BYTES), SLICE_BYTES):
+        parser.feed(body[at : at + SLICE_BYTES])
+        if limits.are_reached(at):
+            break
+    if at + SLICE_BYTES < len(body):
+        facts = {"url": url, "bytes": len(body), "read": at}
+        logger.info("a document was read in part", extra=facts)
+    return parser.close(), encoding
+
+
+class _Limits:
+    """Of one document; others are not read meanwhile, so what memory grows by is its own."""
+
+    def __init__(self) -> None:
+        self._began = self._looked = time.thread_time()
+        self._memory = 0
+
+    def are_reached(self, read: int) -> bool:
+        now = time.thread_time()
+        if now - self._looked > LOOK_SECONDS:
+            self._looked = now
+            memory = psutil.Process().memory_info().rss
+            self._memory = self._memory or memory
+            if memory - self._memory > MOST_MEMORY_BYTES:
+                return True
+        return now - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE
+
+
+def encoding_of(body: bytes, charset: str | None) -> str:
+    """The encoding that a browser would use (section 13.2.3.2), UTF-16 without a mark included."""
+    try:
+        head = turbohtml.parse(body[:HEAD_BYTES], encoding=charset, positions=False)
+    except LookupError:  # the server named a character set that does not exist
+        head = turbohtml.parse(body[:HEAD_BYTES], positions=False)
+    if head.encoding_confidence == "certain" and head.encoding:
+        return head.encoding
+    if name := utf_16_without_a_mark(body):
+        return name
+    if (late := LATE_META.search(body[:GUESSED_FROM])) and (name := _known(late[1].decode())):
+        return name
+    if body.isascii():
+        return "windows-1252"
+    try:
+        body[:MOST_BYTES].decode()
+        return "UTF-8"
+    except UnicodeDecodeError as error:
+        if error.start > MOST_BYTES - 4:
+            return "UTF-8"
+    return _known(detect(body[:GUESSED_FROM]).encoding or "") or "windows-1252"
+
+
+def _known(label: str) -> str:
+    """The standard's name for a label; "" if it has none, or if what says so cannot be read by it."""
+    try:
+        name = turbohtml.parse(b"", encoding=label, positions=False).encoding or ""
+    except LookupError:
+        return ""
+    return "UTF-8" if name.startswith("UTF-16") else name

@@ -83,7 +83,7 @@ def test_a_taken_name_is_told_together_with_the_other_mistakes(order, refused):
 def test_a_real_site_is_not_crawled_before_we_say_who_we_are(refused, identified):
     identified.delete()
 
-    assert "manage.py identify" in refused(seeds=["https://example.org/"])["seeds"]
+    assert "manage.py identify" in refused(seeds=["https://example.org/"])["contact_url"]
 
 
 def test_a_crawl_that_runs_is_not_started_twice(order):

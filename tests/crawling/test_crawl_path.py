@@ -160,7 +160,7 @@ def test_a_host_that_never_answers_fails_its_urls_and_ends_the_run(order, work_o
     run = work_off(start_run(create_crawl(order(f"http://127.0.0.1:{free_port}/"))))
 
     url = Url.objects.get(run=run)
-    assert (run.state, url.state, url.attempts) == ("finished", "f", 3)
+    assert (run.state, url.state, url.attempts) == ("failed", "f", 3)
     assert "did not accept a connection" in url.error
 
 

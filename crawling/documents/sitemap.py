@@ -74,6 +74,7 @@ class _Stream:
         self._parser.buffer_text = True
         self._parser.XmlDeclHandler = self._declare
         self._parser.EntityDeclHandler = self._declare_entity
+        self._parser.SkippedEntityHandler = self._skip_entity
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._data
@@ -97,6 +98,9 @@ class _Stream:
 
     def _declare_entity(self, *_declaration: object) -> None:
         raise ValueError("a document's own entities are never expanded")
+
+    def _skip_entity(self, *_reference: object) -> None:
+        self._text = None
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1

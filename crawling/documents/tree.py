@@ -80,7 +80,7 @@ def encoding_of(body: bytes, charset: str | None) -> str:
     if head.encoding_confidence == "certain" and head.encoding:
         return head.encoding
     if name := utf_16_without_a_mark(body):
-        return name
+        return {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[name]
     if (late := LATE_META.search(body[:GUESSED_FROM])) and (name := _known(late[1].decode())):
         return name
     if body.isascii():

@@ -8,12 +8,14 @@ from django import forms
 
 from crawling.form_fields import MIB, number_field, plain, scaled
 from crawling.models import CrawlJob
+from crawling.rules.sections.budget import MOST_HOSTS
 
 LEVELS = ("soft", "host_soft", "host_max")
 #: measure -> the form's, and how many of the order's units it has
 MEASURES = {"pages": ("pages", 1), "bytes": ("megabytes", MIB), "seconds": ("minutes", 60)}
 #: the order's field -> the form's
 NAMES = {f"{level}_{measure}": f"{level}_{unit}" for level in LEVELS for measure, (unit, _) in MEASURES.items()}
+NAMES |= {"domain_max_hosts": "domain_max_hosts"}
 
 
 class BudgetForm(forms.Form):
@@ -28,6 +30,10 @@ class BudgetForm(forms.Form):
     host_max_pages = number_field("Pages a host", "After that nothing more is fetched there.")
     host_max_megabytes = number_field("Megabytes a host", "", mode="decimal")
     host_max_minutes = number_field("Minutes a host", "From the host's first page on.", mode="decimal")
+    domain_max_hosts = number_field(
+        "Hosts a domain",
+        f"Links to further hosts of a domain are not followed. Empty: {MOST_HOSTS}.",
+    )
 
     def budget(self) -> dict[str, Any]:
         """The order's fields of this part, unchecked; what was left empty is left out."""
@@ -37,7 +43,8 @@ class BudgetForm(forms.Form):
     @property
     def budget_rows(self) -> list[list[forms.BoundField]]:
         """The questions of each level."""
-        return [[self[f"{level}_{unit}"] for unit, _ in MEASURES.values()] for level in LEVELS]
+        rows = [[self[f"{level}_{unit}"] for unit, _ in MEASURES.values()] for level in LEVELS]
+        return [*rows, [self["domain_max_hosts"]]]
 
 
 def budget_answers(crawl: CrawlJob) -> dict[str, Any]:
@@ -46,4 +53,4 @@ def budget_answers(crawl: CrawlJob) -> dict[str, Any]:
 
 
 def _unit(name: str) -> int:
-    return MEASURES[name.rpartition("_")[2]][1]
+    return MEASURES.get(name.rpartition("_")[2], ("", 1))[1]

@@ -20,7 +20,8 @@ from tests.dns_scenarios import PUBLIC, SCENARIOS, add, as_sent, forged, plain
 
 
 class NameServer:
-    """Answers SERVFAIL for what is `failing`, from `hosts` (the addresses of a name), else by scenario.
+    """Answers SERVFAIL for what is `failing`, from `hosts` (the addresses of a name, or of all names
+    below it: `*.a.test`), else by scenario.
 
     Counts every packet as (name, "A", "udp").
     """
@@ -66,8 +67,8 @@ class NameServer:
         scenario, _, argument = name.partition(".")[0].partition("-")
         if name in self.failing:
             response.set_rcode(dns.rcode.SERVFAIL)
-        elif name in self.hosts:
-            add(response, name, rdtype, self.hosts[name])
+        elif addresses := self.hosts.get(name) or self.hosts.get(f"*.{name.partition('.')[2]}"):
+            add(response, name, rdtype, addresses)
         elif scenario in ("noedns", "header") and query.edns >= 0:
             response.set_rcode(dns.rcode.FORMERR)
             response.use_edns(False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
+from crawling.frontier.domain_limits import beyond_domains
 from crawling.frontier.host_limits import spent
 from crawling.frontier.limits import soft_limit_reached
 from crawling.frontier.sowing import Candidate, unseen
@@ -16,6 +17,18 @@ from crawling.rules.filters import Rule
 
 def within_budget(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
     """The links that may be let in, and what keeps the others out. The caller holds the run's lock."""
+    links, refusals = _within_softly(run, links)
+    beyond = beyond_domains(run, links)
+    if not beyond:
+        return links, refusals
+    kept_out = unseen(run.pk, [link for link in links if link.address.host_key in beyond])
+    for link in kept_out:
+        sentence = f"the limit of hosts is reached for {beyond[link.address.host_key]}"
+        refusals.append(_refusal(link, Rule.DOMAIN_BUDGET, sentence))
+    return [link for link in links if link.address.host_key not in beyond], refusals
+
+
+def _within_softly(run: Run, links: Sequence[Candidate]) -> tuple[list[Candidate], list[Refusal]]:
     crawl_wide = soft_limit_reached(run)
     of_hosts = spent(run.crawl.budget, "host_soft", timezone.now())
     if not links or (not crawl_wide and of_hosts is None):

@@ -52,6 +52,8 @@ def ending_of(run: Run) -> str:
     closed = run.urls.filter(state=UrlState.EXCLUDED, status=FetchStatus.HOST_BUDGET).values("queue").distinct().count()
     if closed:
         return f"Every URL in scope is done, but for those on {closed:,} host{'s' * (closed != 1)} whose limit was reached."
+    if Rule.DOMAIN_BUDGET in kept_out:
+        return "Every URL that was let in is done; the limit of hosts on a domain kept others out."
     if Rule.HOST_BUDGET in kept_out:
         return "Every URL that was let in is done; a soft limit on each host kept others out."
     return "Every URL in scope is done."

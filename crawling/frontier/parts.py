@@ -73,6 +73,7 @@ OWN = (
                ON p.queue_id = q.id
            WHERE q.run_id = %(run)s ORDER BY q.id""",
         renewed="queue",
+        given={"domain": "coalesce(r.domain, '')"},  # older checkpoints lack it
     ),
     Part(
         "urls",

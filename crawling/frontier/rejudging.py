@@ -62,7 +62,7 @@ def rejudge_verdicts(run: Run, filters: Filters, *, numbers: Sequence[int], afte
     for row in rows:
         address = read_address(row.url)
         ruling = filters.judge(address, depth=row.depth, hops=row.hops)
-        if ruling.admits and row.rule not in (Rule.BUDGET, Rule.HOST_BUDGET):
+        if ruling.admits and row.rule not in (Rule.BUDGET, Rule.HOST_BUDGET, Rule.DOMAIN_BUDGET):
             found.append(Candidate(address, row.depth, row.via, hops=ruling.hops))
             passing.append(row)
     if passing:

@@ -19,13 +19,15 @@ from crawling.models import Run, UrlState
 from crawling.rules.addresses import Address, fingerprint, signed
 from crawling.rules.placing import place_each
 from crawling.rules.ranking import Order, Ranking
+from crawling.rules.scope import domain_of
 from crawling.rules.traps import Pattern
 
 #: in the order in which they are placed, so that whoever places them anew by their ids finds the same places
 ADD_QUEUES = """
-INSERT INTO crawling_hostqueue (run_id, host_id, process_number)
-SELECT %(run)s, h.id, new.number
-FROM unnest(%(names)s::text[], %(numbers)s::int[]) WITH ORDINALITY AS new(name, number, place)
+INSERT INTO crawling_hostqueue (run_id, host_id, process_number, domain)
+SELECT %(run)s, h.id, new.number, new.domain
+FROM unnest(%(names)s::text[], %(numbers)s::int[], %(domains)s::text[])
+     WITH ORDINALITY AS new(name, number, domain, place)
 JOIN crawling_host h ON h.name = new.name
 ORDER BY new.place
 ON CONFLICT (run_id, host_id) DO NOTHING
@@ -92,7 +94,7 @@ def sow(
     if not candidates:
         return 0
     with connection.cursor() as cursor:
-        queues = _queues(cursor, run.pk, {candidate.address.host_key for candidate in candidates}, numbers)
+        queues = _queues(cursor, run.pk, candidates, numbers)
         sower = _Sower(cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains)
         left = [(fingerprint(url), candidate) for url, candidate in _once(candidates).items()]
         while left:
@@ -135,18 +137,26 @@ def unseen(run_id: int, candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def add_queues(cursor: CursorWrapper, run_id: int, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> None:
     """Make the missing hosts and queues of all these. The caller holds the run's lock."""
-    _queues(cursor, run_id, {candidate.address.host_key for candidate in candidates}, numbers)
+    _queues(cursor, run_id, candidates, numbers)
 
 
-def _queues(cursor: CursorWrapper, run_id: int, names: set[str], numbers: Sequence[int]) -> dict[str, int]:
+def _queues(
+    cursor: CursorWrapper,
+    run_id: int,
+    candidates: Sequence[Candidate],
+    numbers: Sequence[int],
+) -> dict[str, int]:
     """Ids of the host queues, made where missing. Names go in sorted, so that two runs never wait for each other."""
+    names = {candidate.address.host_key: candidate.address.hostname for candidate in candidates}
     cursor.execute(FIND_QUEUES, [run_id, list(names)])
     found: dict[str, int] = dict(cursor.fetchall())
-    missing = sorted(names - found.keys())
+    missing = sorted(names.keys() - found.keys())
     if missing:
         add_hosts(cursor, missing)
         placed = place_each(missing, numbers, loads_of(run_id, numbers))
-        cursor.execute(ADD_QUEUES, {"run": run_id, "names": missing, "numbers": placed})
+        domains = [domain_of(names[name]) for name in missing]
+        new: dict[str, Any] = {"names": missing, "numbers": placed, "domains": domains}
+        cursor.execute(ADD_QUEUES, {"run": run_id, **new})
         cursor.execute(FIND_QUEUES, [run_id, missing])
         found.update(cursor.fetchall())
     return found

@@ -74,6 +74,13 @@ class HostQueue(models.Model):
     pages = models.IntegerField(db_default=0, help_text="answers had of it")
     bytes = models.BigIntegerField(db_default=0, help_text="of their documents")
     began_at = models.DateTimeField(null=True, help_text="when the first of them was recorded")
+    domain = models.CharField(
+        max_length=253,
+        blank=True,
+        db_default="",
+        db_collation="C",
+        help_text="the host's registrable domain; empty: it has none",
+    )
 
     class Meta:
         constraints = [
@@ -82,6 +89,7 @@ class HostQueue(models.Model):
         ]
         indexes = [
             models.Index(fields=["run", "process_number", "due_at", "id"], condition=Q(queued__gt=0), name="queues_in_turn"),
+            models.Index(fields=["run", "domain"], name="queues_by_domain"),
         ]
 
     def __str__(self) -> str:

@@ -27,6 +27,7 @@ class Rule(StrEnum):
     SIZE = "size"
     HOST_BUDGET = "host_budget"
     BUDGET = "budget"
+    DOMAIN_BUDGET = "domain_budget"
 
     @property
     def number(self) -> int:

@@ -79,7 +79,9 @@ class Scope:
 def _root(reach: Reach, address: Address) -> str:
     if reach is Reach.HOST:
         return address.host_key
-    return _directory(address) if reach is Reach.PATH else _domain(address.hostname) or address.host_key
+    if reach is Reach.PATH:
+        return _directory(address)
+    return domain_of(address.hostname) or address.host_key
 
 
 def _directory(address: Address) -> str:
@@ -89,7 +91,7 @@ def _directory(address: Address) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _domain(hostname: str) -> str:
+def domain_of(hostname: str) -> str:
     """The registrable domain; a name that is a public suffix itself stands alone; empty for a literal address."""
     try:
         ip_address(hostname.strip("[]"))

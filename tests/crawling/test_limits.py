@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from crawling.models import LogLine
+from crawling.models import CrawlJob, LogLine
 from crawling.rules.statuses import FetchStatus
 from crawling.selectors import crawl_view
+from tests.crawling.frontiers import Frontier, candidates
 
 
 def many(count: int) -> dict[str, str]:
@@ -76,3 +79,36 @@ def test_the_log_tells_who_started_a_run_and_how_it_ended(make_site, crawl_to_th
     lines = list(LogLine.objects.filter(run=run).order_by("pk").values_list("message", flat=True))
     assert lines[0] == "Run 1 started by the command line."
     assert lines[-1] == "Finished. Every URL in scope is done."
+
+
+def test_of_a_domain_so_many_hosts_are_let_in_and_all_seeds(db):
+    frontier = Frontier()
+    CrawlJob.objects.update(budget={"domain_max_hosts": 3})
+    frontier.run.crawl.refresh_from_db()
+    frontier.sow("one.a.test/", "two.a.test/")
+    frontier.lease()
+    frontier.claim()
+    [first, _] = frontier.in_hand()
+    found = candidates(
+        "three.a.test/1",
+        "four.a.test/",
+        "three.a.test/2",
+        "one.a.test/x",
+        "b.test/",
+        "127.0.0.9/",
+        via=first.url_id,
+    )
+
+    frontier.record(replace(first, links=found))
+    frontier.check()
+
+    assert frontier.urls()[2:] == [
+        "three.a.test/1",
+        "three.a.test/2",
+        "one.a.test/x",
+        "b.test/",
+        "127.0.0.9/",
+    ]
+    [verdict] = frontier.run.verdicts.all()
+    assert (verdict.url, verdict.rule) == ("http://four.a.test/", "domain_budget")
+    assert "the limit of hosts is reached for a.test" in verdict.sentence

@@ -26,7 +26,8 @@ class Case:
     pages_end: state and status of further paths' rows.
     most_requests: over all paths but robots.txt.
     order: fields of the crawl's order. One crawl has all small cases of equal orders.
-    hosts: names of the case's address; the seed then has the first of them.
+    hosts: names of the case's address, `*.a.test` for all below a.test; the seed then has the
+        first of them, with `www` for the star.
     accept: makes of an accepted socket the one that is talked on (TLS), or returns None when it
         has ended the connection itself.
     seconds: from the first request to the end of the last answer.

@@ -37,6 +37,14 @@ def repeats(talk):
     return answer(talk.path + links(talk.path.rstrip("/") + "/again/"))
 
 
+def names_hosts(talk):
+    """Every name has a host, and every host's page names five more."""
+    host, _, port = talk.asked.headers["host"].partition(":")
+    number = int(host.partition(".")[0].strip("w") or 0)
+    ahead = (f"http://{number + step}.many.test:{port}/" for step in range(1, 6))
+    return answer(f"<p>Host {number}</p>" + links(*ahead))
+
+
 def is_held(rule):
     """The run holds addresses of the case's host, for a pattern of this rule."""
 
@@ -69,6 +77,15 @@ CASES: list[Case] = [
         makes_sessions,
         most_requests=8 * MOST_ON_TRIAL,
         judge=is_held("yield"),
+        small=True,
+    ),
+    Case(
+        "names without end in one domain",
+        names_hosts,
+        hosts=("*.many.test",),
+        order={"scope": "domain", "domain_max_hosts": 20},
+        tries=20,
+        most_requests=20,
         small=True,
     ),
     Case(

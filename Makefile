@@ -54,6 +54,9 @@ bench: setup ## measure decisions, ledger, names, frontier, crawls and pages, an
 	  && $(BIN)/python -m benchmarks.dashboard.times --crawls 20000 --pages 100000 --hosts 2000 --rows 10000'
 	@$(BIN)/python -m crawlsite.services --state-dir .local/bench-crawls exec sh -c '$(BIN)/python manage.py migrate -v 0 \
 	  && $(BIN)/python -m benchmarks.crawling.speed && $(BIN)/python -m benchmarks.crawling.page_cache'
+	@$(BIN)/python -m crawlsite.services --state-dir .local/bench exec $(BIN)/python -m benchmarks.crawling.duties
+	@$(BIN)/python -m crawlsite.services --state-dir .local/bench-many exec sh -c '$(BIN)/python manage.py migrate -v 0 \
+	  && $(BIN)/python -m benchmarks.crawling.many'
 	@$(BIN)/python -m benchmarks.dnscache.model 20000
 
 drill: setup ## the tests that are too long for every push, at full size; ARGS as for test

@@ -69,19 +69,21 @@ def bank_view(pool_id: int) -> BankView:
 
 
 def _read(pool_id: int, wanted: Collection[int] | None = None) -> _Books:
-    """Raises UnknownPool. Of many that wait only the first in turn and the processes in `wanted`, if any are named."""
+    """Raises UnknownPool. wanted: read these, the first in turn and who holds; None: all."""
     with one_moment():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
             raise UnknownPool(pool=pool_id)
         classes = list(pool.classes.all())
         active = pool.processes.filter(state=ProcessState.ACTIVE)
-        waits = pool.requests.filter(state=RequestState.WAITING).annotate(place=PLACE).order_by("turn", "seq")
+        waits = pool.requests.filter(state=RequestState.WAITING)
+        waits = waits.annotate(place=PLACE).order_by("turn", "seq")
         if wanted is not None:
             waits = waits.filter(Q(place__lte=WAITERS_AT_MOST) | Q(process__in=wanted))
         requests: list[Request] = [*waits]
         if wanted is not None:
-            active = active.filter(Q(holding=True) | Q(pk__in=[request.process_id for request in requests]))
+            askers = [request.process_id for request in requests]
+            active = active.filter(Q(holding=True) | Q(pk__in=askers))
         rows = list(active.annotate(since=HELD_SINCE).order_by("-holding", "pk"))
         by_id, waiting = {row.pk: row for row in rows}, {request.process_id for request in requests}
         for request in requests:

@@ -57,7 +57,20 @@ def wait_rows(
     holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
     reserved = _parties(process for process in processes if process.kept_until)
     return tuple(
-        _wait_row(classes, request, _explained(pool, classes, holders, reserved, askers[request.process_id], request, first), estimate)
+        _wait_row(
+            classes,
+            request,
+            _explained(
+                pool,
+                classes,
+                holders,
+                reserved,
+                askers[request.process_id],
+                request,
+                first,
+            ),
+            estimate,
+        )
         for request, estimate in zip(requests, estimates, strict=True)
         if wanted is None or request.process_id in wanted
     )
@@ -83,7 +96,12 @@ def _explained(
     return queued or explain(state, parties, rows.index(asker), amounts, verdict)
 
 
-def _wait_row(classes: Sequence[ResourceClass], request: Request, why: Explanation, estimate: Estimate) -> WaitRow:
+def _wait_row(
+    classes: Sequence[ResourceClass],
+    request: Request,
+    why: Explanation,
+    estimate: Estimate,
+) -> WaitRow:
     amounts = [(one, units) for one, units in zip(classes, request.amounts, strict=True) if units]
     return WaitRow(
         request=request.pk,
@@ -165,4 +183,5 @@ def _waiter(pool: Pool, request: Request, usual: dict[int, float]) -> Waiter:
     is_bound = not any(process.allocated) and process.priority < URGENT
     leaves = kept_back(_rules(pool), amounts) if is_bound else ()
     ahead = request.place - 1  # type: ignore[attr-defined]  # annotated
-    return Waiter(process.pk, process.label, tuple(process.max_claim), amounts, usual.get(process.pk), leaves, ahead)
+    claim, lasts = tuple(process.max_claim), usual.get(process.pk)
+    return Waiter(process.pk, process.label, claim, amounts, lasts, leaves, ahead)

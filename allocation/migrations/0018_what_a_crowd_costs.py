@@ -1,4 +1,4 @@
-"""What lets ten thousand wait at no cost: processes with nothing asked, and waiting requests by their amounts, by an index each."""
+"""What lets ten thousand wait at no cost: idle processes, and waiting requests by their amounts."""
 
 from django.db import migrations, models
 
@@ -14,26 +14,39 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="process",
             name="is_waiting",
-            field=models.BooleanField(db_default=False, default=False, help_text="whether a request of it waits"),
+            field=models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text="whether a request of it waits",
+            ),
         ),
         migrations.RunSQL(WHO_WAITS, migrations.RunSQL.noop),
         migrations.AlterField(
             model_name="request",
             name="bypassed",
             field=models.PositiveIntegerField(
-                default=0, help_text="times another was granted ahead of its turn; what is beyond the pool's limit counts as one"
+                default=0,
+                help_text="times another was granted ahead of its turn, to one beyond the limit",
             ),
         ),
         migrations.AddIndex(
             model_name="process",
             index=models.Index(
-                condition=models.Q(("is_waiting", False), ("lease_until", None), ("state", "active")), fields=["id"], name="process_idle"
+                condition=models.Q(
+                    ("is_waiting", False),
+                    ("lease_until", None),
+                    ("state", "active"),
+                ),
+                fields=["id"],
+                name="process_idle",
             ),
         ),
         migrations.AddIndex(
             model_name="request",
             index=models.Index(
-                condition=models.Q(("state", "waiting")), fields=["pool", "amounts", "turn", "seq"], name="request_by_amounts"
+                condition=models.Q(("state", "waiting")),
+                fields=["pool", "amounts", "turn", "seq"],
+                name="request_by_amounts",
             ),
         ),
     ]

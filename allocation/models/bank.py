@@ -103,7 +103,11 @@ class Process(models.Model):
     lease_until = models.DateTimeField(null=True)
     worker = models.CharField(max_length=200, blank=True, default="", help_text="who took up the shift; empty until then")
     kept_until = models.DateTimeField(null=True, help_text="its units are reserved until then, without a shift")
-    is_waiting = models.BooleanField(db_default=False, default=False, help_text="whether a request of it waits")
+    is_waiting = models.BooleanField(
+        db_default=False,
+        default=False,
+        help_text="whether a request of it waits",
+    )
     registered_at = models.DateTimeField(db_default=ClockTimestamp())
 
     class Meta:
@@ -120,7 +124,7 @@ class Process(models.Model):
             models.Index(fields=["pool", "lease_until"], name="process_leased", condition=Q(lease_until__isnull=False)),
             models.Index(fields=["pool", "kept_until"], name="process_kept", condition=Q(kept_until__isnull=False)),
             models.Index(fields=["run_ref"], name="process_run_ref"),
-            # whoever looks for what is to be done reads these alone, however many processes wait or have finished
+            # what is to be done is looked for among these alone, however many wait or have finished
             models.Index(fields=["id"], name="process_idle", condition=IS_IDLE),
         ]
         verbose_name_plural = "processes"

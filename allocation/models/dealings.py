@@ -46,7 +46,8 @@ class Request(models.Model):
     seq = models.BigIntegerField(db_default=NextNumber(Value("allocation_request_order")), help_text="order of arrival")
     turn = models.DateTimeField(db_default=ClockTimestamp(), help_text="when it arrived, less what its priority lifts it")
     bypassed = models.PositiveIntegerField(
-        default=0, help_text="times another was granted ahead of its turn; what is beyond the pool's limit counts as one"
+        default=0,
+        help_text="times another was granted ahead of its turn, to one beyond the limit",
     )
     deadline = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=ClockTimestamp())
@@ -59,7 +60,11 @@ class Request(models.Model):
         ]
         indexes = [
             models.Index(fields=["pool", "turn", "seq"], name="request_in_turn", condition=Q(state="waiting")),
-            models.Index(fields=["pool", "amounts", "turn", "seq"], name="request_by_amounts", condition=Q(state="waiting")),
+            models.Index(
+                fields=["pool", "amounts", "turn", "seq"],
+                name="request_by_amounts",
+                condition=Q(state="waiting"),
+            ),
             models.Index(fields=["process", "seq"], name="request_by_process"),
         ]
 
@@ -67,9 +72,9 @@ class Request(models.Model):
         return f"{self.kind} {self.id}"
 
     def count_bypasses(self, limit: int) -> None:
-        """Remember, of each request that waits and whose turn was before this one's, that it has been passed.
+        """Remember, of each request that waits and whose turn was before this one's, that this one passed.
 
-        Nobody asks how often beyond the bypass limit, and each of ten thousand that wait would be written with every grant.
+        Nobody asks how often beyond the bypass limit: each grant would write thousands of rows.
         """
         turn = Request.objects.filter(pk=self.pk).values("turn")
         ahead = Request.objects.filter(pool=self.pool_id, state=RequestState.WAITING, turn__lt=turn)

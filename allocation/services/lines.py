@@ -1,7 +1,7 @@
-"""Those that wait, by what they ask for: a release looks at those alone that it may serve, however many wait.
+"""Those that wait, by what they ask for: a release looks at those alone that it may serve.
 
-Of ten thousand starts that wait most ask for the same amounts, and where one worker is lacking none of them fits. So the
-different amounts are read first, and of those that fit, whoever is first in turn.
+Of ten thousand starts that wait most ask for the same amounts, and where a worker is lacking none
+of them fits. So the different amounts are read first, and of those that fit whoever is first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from allocation.services.turns import in_turn
 #: each different amounts once: as many steps in an index as there are of them
 AMOUNTS = """
 WITH RECURSIVE line (amounts) AS (
-    (SELECT amounts FROM allocation_request WHERE pool_id = %(pool)s AND state = 'waiting' ORDER BY amounts LIMIT 1)
+    (SELECT amounts FROM allocation_request WHERE pool_id = %(pool)s AND state = 'waiting'
+     ORDER BY amounts LIMIT 1)
     UNION ALL
     SELECT (SELECT next.amounts FROM allocation_request AS next
             WHERE next.pool_id = %(pool)s AND next.state = 'waiting' AND next.amounts > line.amounts
@@ -37,7 +38,7 @@ SOME = 8
 
 
 class Line:
-    """The requests that wait for the same amounts, in turn, without those of which it is known that they would be refused."""
+    """The requests that wait for the same amounts, in turn, without those that would be refused."""
 
     def __init__(self, bank: Bank, amounts: Vector) -> None:
         self.amounts = amounts
@@ -59,9 +60,10 @@ class Line:
             return request
 
     def note_refused(self, process: Process, verdict: AnyVerdict) -> None:
-        """Leave out those that would be refused for the same reason. A grant lowers what is available, so they stay refused.
+        """Leave out those that would be refused for the same reason.
 
-        It is no reason against one that holds something: what it holds makes its case another.
+        They stay refused, since a grant lowers what is available. It is no reason against one that
+        holds something: what it holds makes its case another.
         """
         if any(process.allocated):
             return
@@ -75,7 +77,7 @@ class Line:
 
 
 def those_that_fit(bank: Bank) -> Iterator[tuple[Line, Request]]:
-    """The waiting requests whose amounts are available, in turn. What is granted meanwhile is looked at again with each step."""
+    """The waiting requests whose amounts are available when their turn comes, in turn."""
     with connection.cursor() as cursor:
         cursor.execute(AMOUNTS, {"pool": bank.pool.pk, "available": list(bank.available)})
         lines = [Line(bank, tuple(amounts)) for (amounts,) in cursor.fetchall()]

@@ -43,9 +43,10 @@ def first_ahead(bank: Bank, asker: Asker) -> Request | None:
 
 
 def first_before(bank: Bank, request: Request, reach: Vector) -> Request | None:
-    """The first in turn of those that a grant of the request would pass; without those whom reservations hold off."""
-    within = in_turn(bank.pool).filter(Within(F("process__max_claim"), Value(list(reach), output_field=MAX_CLAIM)))
-    first = within.exclude(pk=request.pk).first()
+    """The first in turn that a grant would pass; without those whom reservations hold off."""
+    most = Value(list(reach), output_field=MAX_CLAIM)
+    others = in_turn(bank.pool).exclude(pk=request.pk)
+    first = others.filter(Within(F("process__max_claim"), most)).first()
     return first if first and (first.turn, first.seq) < (request.turn, request.seq) else None
 
 

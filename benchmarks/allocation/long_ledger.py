@@ -120,6 +120,7 @@ class LongLedger:
             Request.objects.create(
                 pk=pk, pool=self.pool, process_id=wait.process, kind="start", amounts=amounts, state="waiting", verdict=verdict, epoch=0
             )
+            Process.objects.filter(pk=wait.process).update(is_waiting=True)
 
 
 def _entry(event: Event) -> Entry:

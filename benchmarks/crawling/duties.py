@@ -1,7 +1,7 @@
-"""What each of the scheduler's duties takes: `python -m benchmarks.crawling.duties [--waiting 10000] [--ended 300000]`.
+"""What each of the keeper's duties takes: `python -m benchmarks.crawling.duties [options]`.
 
-Fills a database of its own with runs that wait for a start and with runs that have ended, then times each duty, and a start
-that ends: its release serves the queue. Prints milliseconds and statements.
+Fills a database of its own with runs that wait for a start and runs that have ended, then times
+each duty, and a shift that ends: its release serves the queue. Prints milliseconds and statements.
 """
 
 from __future__ import annotations
@@ -18,23 +18,31 @@ from django.test.utils import CaptureQueriesContext
 from benchmarks.crawling.speed import set_up
 
 CRAWLS = """
-INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes, batch_size, archive, obey_nofollow,
-    requisites, extract, fetching, ordering, filters, budget, politeness, reuse, retention, claim, tags, created_at,
-    idempotency_key, idempotency_digest, thresholds)
-SELECT %(kind)s || n, ARRAY['http://h' || n || '.' || %(kind)s || '.example/'], 'host', 'breadth_first', 0, 1, 100, true, false,
-    false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', %(claim)s, '{}', now(), '', '', '{}'
+INSERT INTO crawling_crawljob (name, seeds, scope, visit_order, delay_seconds, processes,
+    batch_size, archive, obey_nofollow, requisites, extract, fetching, ordering, filters, budget,
+    politeness, reuse, retention, claim, tags, created_at, idempotency_key, idempotency_digest,
+    thresholds)
+SELECT %(kind)s || n, ARRAY['http://h' || n || '.' || %(kind)s || '.example/'], 'host',
+    'breadth_first', 0, 1, 100, true, false, false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+    %(claim)s, '{}', now(), '', '', '{}'
 FROM generate_series(1, %(count)s) n
 """
 RUNS = """
-INSERT INTO crawling_run (crawl_id, number, is_latest, state, reason, trouble, judged_by, created_at, started_at, finished_at)
-SELECT id, 1, true, %(state)s, '', '', %(judged_by)s, now(), CASE WHEN %(ended)s THEN now() END, CASE WHEN %(ended)s THEN now() END
+INSERT INTO crawling_run (crawl_id, number, is_latest, state, reason, trouble, judged_by,
+    created_at, started_at, finished_at)
+SELECT id, 1, true, %(state)s, '', '', %(judged_by)s, now(), CASE WHEN %(ended)s THEN now() END,
+    CASE WHEN %(ended)s THEN now() END
 FROM crawling_crawljob WHERE starts_with(name, %(kind)s)
 """
 PROCESSES = """
-INSERT INTO allocation_process (pool_id, label, run_ref, max_claim, allocated, state, stage, priority, epoch, worker, is_waiting)
-SELECT %(pool)s, c.name, 'run/' || r.id || '/0', %(maximum)s, array_fill(0, ARRAY[cardinality(%(maximum)s)]),
-    CASE WHEN %(ended)s THEN 'finished' ELSE 'active' END, '', 0, CASE WHEN %(ended)s THEN 1 ELSE 0 END, '', NOT %(ended)s
-FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id WHERE starts_with(c.name, %(kind)s)
+INSERT INTO allocation_process (pool_id, label, run_ref, max_claim, allocated, state, stage,
+    priority, epoch, worker, is_waiting)
+SELECT %(pool)s, c.name, 'run/' || r.id || '/0', %(maximum)s,
+    array_fill(0, ARRAY[cardinality(%(maximum)s)]),
+    CASE WHEN %(ended)s THEN 'finished' ELSE 'active' END, '', 0,
+    CASE WHEN %(ended)s THEN 1 ELSE 0 END, '', NOT %(ended)s
+FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
+WHERE starts_with(c.name, %(kind)s)
 """
 RUN_PROCESSES = """
 INSERT INTO crawling_runprocess (run_id, number, bank_process_id)
@@ -52,18 +60,23 @@ FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
 JOIN crawling_host h ON c.seeds[1] = 'http://' || h.name || '/' WHERE starts_with(c.name, %(kind)s)
 """
 WAITS = """
-INSERT INTO allocation_request (id, pool_id, process_id, kind, amounts, state, verdict, reason, epoch, bypassed)
+INSERT INTO allocation_request (id, pool_id, process_id, kind, amounts, state, verdict, reason,
+    epoch, bypassed)
 SELECT gen_random_uuid(), %(pool)s, id, 'start', %(start)s, 'waiting', 'wait_unavailable', '', 0, 0
 FROM allocation_process WHERE state = 'active' AND NOT holding ORDER BY id
 """
 ENDS = """
 WITH had AS (
-    INSERT INTO allocation_request (id, pool_id, process_id, kind, amounts, state, verdict, reason, epoch, bypassed, decided_at)
-    SELECT gen_random_uuid(), %(pool)s, id, 'start', %(start)s, 'granted', 'grant', '', 1, 0, clock_timestamp()
+    INSERT INTO allocation_request (id, pool_id, process_id, kind, amounts, state, verdict, reason,
+        epoch, bypassed, decided_at)
+    SELECT gen_random_uuid(), %(pool)s, id, 'start', %(start)s, 'granted', 'grant', '', 1, 0,
+        clock_timestamp()
     FROM allocation_process WHERE state = 'finished' RETURNING id, process_id
 )
-INSERT INTO allocation_grant (request_id, process_id, epoch, amounts, remaining, released_at, release_reason)
-SELECT id, process_id, 1, %(start)s, array_fill(0, ARRAY[cardinality(%(start)s)]), clock_timestamp(), '' FROM had
+INSERT INTO allocation_grant (request_id, process_id, epoch, amounts, remaining, released_at,
+    release_reason)
+SELECT id, process_id, 1, %(start)s, array_fill(0, ARRAY[cardinality(%(start)s)]),
+    clock_timestamp(), '' FROM had
 """
 SENT = """
 INSERT INTO allocation_outbox (kind, pool_id, process_id, epoch, sent_at)
@@ -71,12 +84,15 @@ SELECT 'start', %(pool)s, id, 1, now() FROM allocation_process WHERE state = 'fi
 """
 SHIFTS = """
 INSERT INTO crawling_shift (process_id, epoch, worker, started_at, ended_at, ending, toes)
-SELECT p.id, 1, 'worker', now(), now(), 'nothing is due', '[]' FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+SELECT p.id, 1, 'worker', now(), now(), 'nothing is due', '[]'
+FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE r.state = 'finished'
 """
 FILES = """
-INSERT INTO crawling_archivefile (run_id, name, namespace, machine, slot, committed_length, opened_at, sealed_at)
-SELECT id, 'run' || id || '.warc.gz', gen_random_uuid(), %(machine)s, 0, 1000, now(), now() FROM crawling_run WHERE state = 'finished'
+INSERT INTO crawling_archivefile (run_id, name, namespace, machine, slot, committed_length,
+    opened_at, sealed_at)
+SELECT id, 'run' || id || '.warc.gz', gen_random_uuid(), %(machine)s, 0, 1000, now(), now()
+FROM crawling_run WHERE state = 'finished'
 """
 TOTALS = """
 INSERT INTO crawling_runtotal (run_id, discovered, fetched, succeeded, failed, bytes)
@@ -96,13 +112,14 @@ def main() -> None:
         make_ready()
         began = time.monotonic()
         fill(asked.waiting, asked.ended)
-        print(f"{asked.waiting:,} runs wait and {asked.ended:,} have ended ({time.monotonic() - began:.0f} s to make them)")
+        took = time.monotonic() - began
+        print(f"{asked.waiting:,} runs wait, {asked.ended:,} have ended (made in {took:.0f} s)")
         time_duties()
         time_starts()
 
 
 def fill(waiting: int, ended: int) -> None:
-    """Make the rows of so many runs. All units of the pool's workers are held, so that nobody can be served."""
+    """Make the rows of so many runs. Two others hold the pool's workers, so nobody is served."""
     from django.db.models import JSONField
 
     from allocation.models import Pool
@@ -115,9 +132,11 @@ def fill(waiting: int, ended: int) -> None:
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))
     for number in range(2):
-        start_run(create_crawl({"name": f"At work {number}", "seeds": [f"http://127.0.0.{number + 1}:8900/"]}))
+        seed = f"http://127.0.0.{number + 1}:8900/"
+        start_run(create_crawl({"name": f"At work {number}", "seeds": [seed]}))
     keys = list(pool.classes.values_list("key", flat=True))
-    maximum, start = ([amounts.get(key, 0) for key in keys] for amounts in (claim, start_amounts(claim)))
+    starting = start_amounts(claim)
+    maximum, start = ([amounts.get(key, 0) for key in keys] for amounts in (claim, starting))
     common = {
         "pool": pool.pk,
         "claim": JSONField().get_db_prep_value(claim, connection),
@@ -128,7 +147,12 @@ def fill(waiting: int, ended: int) -> None:
     }
     with connection.cursor() as cursor:
         for kind, count, is_ended in (("waits", waiting, False), ("ended", ended, True)):
-            values = common | {"kind": kind, "count": count, "ended": is_ended, "state": "finished" if is_ended else "queued"}
+            values = common | {
+                "kind": kind,
+                "count": count,
+                "ended": is_ended,
+                "state": "finished" if is_ended else "queued",
+            }
             for statement in (CRAWLS, RUNS, PROCESSES, RUN_PROCESSES, HOSTS, QUEUES):
                 cursor.execute(statement, values)
             cursor.execute("ANALYZE")
@@ -153,7 +177,12 @@ def time_starts() -> None:
 
     for process in Process.objects.filter(holding=True)[:2]:
         which = {"process": process.pk, "epoch": process.epoch}
-        stage = partial(request_resources, amounts={"archive_writers": 1}, request_id=uuid4(), kind=RequestKind.STAGE)
+        stage = partial(
+            request_resources,
+            amounts={"archive_writers": 1},
+            request_id=uuid4(),
+            kind=RequestKind.STAGE,
+        )
         timed("a stage that is granted", partial(stage, **which), times=1)
         ending = partial(release_resources, release_id=uuid4(), amounts=None)
         timed("a shift's end, which serves the next", partial(ending, **which), times=1)

@@ -1,8 +1,8 @@
 """Many small crawls at once: `python -m benchmarks.crawling.many [--crawls 1000] [--workers 2]`.
 
-Starts the product's own processes (web, scheduler, workers, DNS resolver) and a web server with a loopback address for each
-crawl, creates and starts the crawls by JSON, and prints how long a call takes and how many crawls end a second.
-Wants a PostgreSQL whose tables are made, empty, and a Redis of its own; its crawls stay.
+Starts the product's own processes and a web server with a loopback address for each crawl, creates
+and starts the crawls by JSON, and prints how long a call takes and how many crawls end a second.
+Wants a PostgreSQL whose tables are made and a Redis of its own; its crawls stay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import json
 import multiprocessing
-import os
 import re
 import socket
 import subprocess
@@ -27,6 +26,7 @@ from typing import Any
 
 import django
 from django.conf import settings
+from django.db.models import Max, Min
 
 import crawlsite.settings
 from crawlsite.env import BASE_DIR, for_child, read
@@ -50,18 +50,20 @@ def main() -> None:
     with ExitStack() as stack:
         port = stack.enter_context(served(addresses))
         web = stack.enter_context(product(asked.workers, log))
-        began = time.monotonic()
-        creating, starting = order_crawls(web, token, [f"http://{address}:{port}/" for address in addresses])
+        before, began = latest_run(), time.monotonic()
+        seeds = [f"http://{address}:{port}/" for address in addresses]
+        creating, starting = order_crawls(web, token, seeds)
         print(f"{asked.crawls} crawls created and started in {time.monotonic() - began:.1f} s")
         report_calls("create", creating)
         report_calls("start", starting)
-        follow(asked.crawls, began, asked.seconds)
+        follow(asked.crawls, before, began, asked.seconds)
     report_duties(log.read_text())
 
 
 def make_ready() -> str:
     """Allow loopback, make a pool and an administrator; returns a token of the latter's."""
-    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    names = filter(str.isupper, dir(crawlsite.settings))
+    settings.configure(**{name: getattr(crawlsite.settings, name) for name in names})
     django.setup()
     from django.contrib.auth.models import User
 
@@ -69,7 +71,8 @@ def make_ready() -> str:
     from crawlsite.tokens import make_token
 
     working.make_ready()
-    user, _ = User.objects.get_or_create(username="many", defaults={"is_superuser": True, "is_staff": True})
+    rights = {"is_superuser": True, "is_staff": True}
+    user, _ = User.objects.get_or_create(username="many", defaults=rights)
     user.api_tokens.all().delete()
     return make_token(user, "many")
 
@@ -79,7 +82,8 @@ def served(addresses: Sequence[str]) -> Iterator[int]:
     """Serve PAGES on all the addresses from a process of its own; yields the port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(list(addresses), port), daemon=True)
+    spawning = multiprocessing.get_context("spawn")
+    server = spawning.Process(target=serve, args=(list(addresses), port), daemon=True)
     server.start()
     await_port(addresses[-1], port)
     try:
@@ -104,8 +108,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             page = PAGES.get(head.split(b" ", 2)[1].decode())
             body = (page or "not here").encode()
             status = "200 OK" if page else "404 Not Found"
-            fields = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
-            writer.write(fields.encode() + body)
+            fields = f"Content-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}"
+            writer.write(f"HTTP/1.1 {status}\r\n{fields}\r\n\r\n".encode() + body)
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         return
@@ -118,16 +122,24 @@ def product(workers: int, log: Path) -> Iterator[int]:
     """Run what the Procfile names, but for the demo web; yields the port of the dashboard."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
-    env = for_child({"PORT": str(port), "WORKERS": str(workers), "DEMO": "0", "API_REQUESTS_A_MINUTE": "1000000"})
+    env = for_child(
+        {
+            "PORT": str(port),
+            "WORKERS": str(workers),
+            "DEMO": "0",
+            "API_REQUESTS_A_MINUTE": "1000000",
+        }
+    )
     environment = replace(read(), port=port, workers=workers, demo=False)
-    procfile = read_procfile(BASE_DIR / "Procfile", environment, variables(environment, platform=sys.platform))
-    for command in procfile.release:
-        subprocess.run(command, env=env, cwd=BASE_DIR, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # ours
+    values = variables(environment, platform=sys.platform)
+    procfile = read_procfile(BASE_DIR / "Procfile", environment, values)
+    here: dict[str, Any] = {"env": env, "cwd": BASE_DIR}
+    for words in procfile.release:
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, **here)  # noqa: S603  # ours
     with log.open("ab") as printed:
-        processes = [
-            subprocess.Popen(command, env=env, cwd=BASE_DIR, stdout=printed, stderr=printed)  # noqa: S603  # ours
-            for command in procfile.commands.values()
-        ]
+        here |= {"stdout": printed, "stderr": printed}
+        commands = procfile.commands.values()
+        processes = [subprocess.Popen(words, **here) for words in commands]  # noqa: S603  # ours
     try:
         await_port("127.0.0.1", port)
         yield port
@@ -154,14 +166,21 @@ def order_crawls(web: int, token: str, seeds: Sequence[str]) -> tuple[list[float
     connection = HTTPConnection("127.0.0.1", web, timeout=120)
     creating: list[float] = []
     starting: list[float] = []
+    series = f"{time.time():.0f}"  # no crawl has the name of an earlier run's
     for number, seed in enumerate(seeds):
-        order = {"name": f"many {os.getpid()} {number}", "seeds": [seed], "delay_seconds": 0}
+        order = {"name": f"many {series} {number}", "seeds": [seed], "delay_seconds": 0}
         crawl = call(connection, token, "/api/crawls", order, creating)
         call(connection, token, f"/api/crawls/{crawl['id']}/start", {}, starting)
     return creating, starting
 
 
-def call(connection: HTTPConnection, token: str, path: str, body: object, seconds: list[float]) -> Any:
+def call(
+    connection: HTTPConnection,
+    token: str,
+    path: str,
+    body: object,
+    seconds: list[float],
+) -> Any:
     began = time.monotonic()
     fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     connection.request("POST", path, json.dumps(body), fields)
@@ -174,26 +193,33 @@ def call(connection: HTTPConnection, token: str, path: str, body: object, second
 
 
 def report_calls(name: str, seconds: list[float]) -> None:
-    print(f"  {name}: median {1000 * median(seconds):.0f} ms, 95 % under {1000 * quantiles(seconds, n=20)[-1]:.0f} ms")
+    middle, high = 1000 * median(seconds), 1000 * quantiles(seconds, n=20)[-1]
+    print(f"  {name}: median {middle:.0f} ms, 95 % under {high:.0f} ms")
 
 
-def follow(crawls: int, began: float, seconds: float) -> None:
-    """Print how many crawls have ended, until all have."""
-    from django.db.models import Max, Min
+def latest_run() -> int:
+    from crawling.models import Run
 
+    return int(Run.objects.aggregate(latest=Max("pk"))["latest"] or 0)
+
+
+def follow(crawls: int, before: int, began: float, seconds: float) -> None:
+    """Print how many crawls have ended, until all have. before: the latest run of earlier times."""
     from crawling.models import Page, Run
     from crawling.models.jobs import ENDED_STATES
 
-    ended_before, then = 0, began
-    while ended_before < crawls and time.monotonic() - began < seconds:
-        time.sleep(REPORT_SECONDS if ended_before < crawls - 50 else 0.5)
-        ended, now = Run.objects.filter(state__in=ENDED_STATES).count(), time.monotonic()
-        print(f"{now - began:6.1f} s: {ended:5} ended, {(ended - ended_before) / (now - then):5.1f} a second", flush=True)
-        ended_before, then = ended, now
-    times = Run.objects.filter(state__in=ENDED_STATES).aggregate(first=Min("finished_at"), last=Max("finished_at"))
+    runs, count, then = Run.objects.filter(pk__gt=before, state__in=ENDED_STATES), 0, began
+    while count < crawls and time.monotonic() - began < seconds:
+        time.sleep(REPORT_SECONDS if count < crawls - 50 else 0.5)
+        ended, now = runs.count(), time.monotonic()
+        rate = (ended - count) / (now - then)
+        print(f"{now - began:6.1f} s: {ended:5} ended, {rate:5.1f} a second", flush=True)
+        count, then = ended, now
+    times = runs.aggregate(first=Min("finished_at"), last=Max("finished_at"))
     whole = (times["last"] - times["first"]).total_seconds()
-    pages = Page.objects.filter(status=200).count()
-    print(f"{ended_before} of {crawls} crawls ended, {pages} pages; {(ended_before - 1) / whole:.1f} crawls a second")
+    pages = Page.objects.filter(run__gt=before, status=200).count()
+    rate = (count - 1) / whole
+    print(f"{count} of {crawls} crawls ended, {pages} pages; {rate:.1f} crawls a second")
 
 
 def report_duties(log: str) -> None:

@@ -1,7 +1,8 @@
-"""Which runs the keeper has something to do for, in SQL: read from what is idle, so that neither those that wait at the bank
-nor those that have ended cost anything.
+"""Which runs the keeper has something to do for, in SQL: read from what is idle, so that neither
+those that wait at the bank nor those that have ended cost anything.
 
-A process that waits or has a shift comes back by itself: whoever ends a shift settles the run and asks for the next one.
+A process that waits or has a shift comes back by itself: whoever ends a shift settles the run and
+asks for the next one.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.names import HELD_UNTIL
 
-#: processes of runs whose bank process is idle: an index has those alone (`allocation.models.bank.IS_IDLE`)
+#: idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs
 IDLE = """
-allocation_process b JOIN crawling_runprocess p ON p.bank_process_id = b.id JOIN crawling_run r ON r.id = p.run_id
+allocation_process b JOIN crawling_runprocess p ON p.bank_process_id = b.id
+JOIN crawling_run r ON r.id = p.run_id
 WHERE b.state = 'active' AND b.lease_until IS NULL AND NOT b.is_waiting
 """
 HAS_NO_SHIFT = """
@@ -22,8 +24,10 @@ NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.proce
 DUE = f"""
 SELECT p.id FROM {IDLE} AND r.state IN ('queued', 'running')
   AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-              WHERE q.run_id = r.id AND (q.process_number = p.number OR NOT p.serving) AND q.queued > 0
-                AND greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) <= clock_timestamp() + make_interval(secs => %(soon)s))
+              WHERE q.run_id = r.id AND q.queued > 0
+                AND (q.process_number = p.number OR NOT p.serving)
+                AND greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})
+                    <= clock_timestamp() + make_interval(secs => %(soon)s))
 ORDER BY p.id
 """  # noqa: S608  # constants
 #: runs without a shift that wind down, or have nothing left to fetch, or have reached a limit
@@ -33,7 +37,8 @@ UNION
 SELECT r.id FROM {IDLE} AND r.state IN ('queued', 'running') AND {HAS_NO_SHIFT}
   AND NOT EXISTS (SELECT FROM crawling_hostqueue q WHERE q.run_id = r.id AND q.queued > 0)
 UNION
-SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id LEFT JOIN crawling_runtotal t ON t.run_id = r.id
+SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
+LEFT JOIN crawling_runtotal t ON t.run_id = r.id
 WHERE r.state IN ('queued', 'running') AND r.started_at IS NOT NULL AND {HAS_NO_SHIFT}
   AND (t.fetched >= c.max_pages OR t.bytes >= c.max_bytes
        OR r.started_at + make_interval(secs => c.max_seconds) <= clock_timestamp())
@@ -42,7 +47,8 @@ WHERE r.state IN ('queued', 'running') AND r.started_at IS NOT NULL AND {HAS_NO_
 STAYING = f"""
 SELECT r.id FROM {IDLE} AND r.state IN ('finished', 'stopped', 'failed')
 UNION
-SELECT r.id FROM allocation_process b JOIN crawling_runprocess p ON p.bank_process_id = b.id JOIN crawling_run r ON r.id = p.run_id
+SELECT r.id FROM allocation_process b JOIN crawling_runprocess p ON p.bank_process_id = b.id
+JOIN crawling_run r ON r.id = p.run_id
 WHERE b.lease_until IS NOT NULL AND r.state IN ('finished', 'stopped', 'failed')
 """  # noqa: S608  # constants
 #: runs at work that were never taken to the bank
@@ -50,7 +56,8 @@ UNREGISTERED = """
 SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
 WHERE p.bank_process_id IS NULL AND r.state IN ('queued', 'running')
 """
-#: runs at work of which the bank has let a process go: a run goes on (`retrying`) while its end is still being told to the bank
+#: runs at work of which the bank has let a process go: they went on (`retrying`) while their end
+#: was still being told to the bank
 LET_GO = """
 SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
 JOIN allocation_process b ON b.id = p.bank_process_id

@@ -50,7 +50,7 @@ def settle_what_was_left() -> None:
 
 
 def enroll_anew() -> None:
-    """Take runs at work back to the bank that has let them go: they went on while their end was still being told."""
+    """Take runs back to the bank that went on while their end was still being told to it."""
     for run_id in _some(LET_GO):
         enroll(Run.objects.get(pk=run_id))
 

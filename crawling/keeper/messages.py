@@ -41,12 +41,12 @@ def live_workers() -> int:
 
 
 def deliver_starts() -> int:
-    """Make jobs of granted starts. It waits for no lock, so that a grant is delivered whatever else the keeper does."""
+    """Make jobs of granted starts, waiting for no lock."""
     return deliver([OutboxKind.START])
 
 
 def deliver_the_rest() -> int:
-    """Close lost shifts and serve those whom a release left over, both of which may have to wait for locks."""
+    """Close lost shifts, serve those whom a release left over; both may have to wait for locks."""
     return deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
 
 

@@ -93,7 +93,7 @@ def duties() -> list[Duty]:
 def keep(ending: threading.Event) -> None:
     """Keep until told to end.
 
-    Granted starts are delivered by this thread, which does nothing else; all duties are done by another, one after the other.
+    This thread delivers granted starts and does nothing else; another does all duties in turn.
     """
     leadership, leads, delivery = Leadership(), threading.Event(), [Duty(deliver_starts, 0.0)]
     with ThreadPoolExecutor(1, "duties") as threads:
@@ -144,4 +144,5 @@ def make_round(rounds: list[Duty], now: float) -> None:
             connections.close_all()
         took = time.monotonic() - began
         if took > SLOW_SECONDS:
-            logger.info("a duty of the keeper was slow", extra={"duty": duty.do.__name__, "milliseconds": round(1000 * took)})
+            told = {"duty": duty.do.__name__, "milliseconds": round(1000 * took)}
+            logger.info("a duty of the keeper was slow", extra=told)

@@ -152,8 +152,16 @@ class Run(models.Model):
             models.Index(fields=["state", "crawl"], condition=Q(is_latest=True), name="latest_runs_by_state"),
             models.Index(fields=["finished_at"], condition=Q(is_latest=True), name="latest_runs_by_end"),
             models.Index(fields=["removal_asked_at"], condition=Q(removal_asked_at__isnull=False), name="runs_to_be_removed"),
-            models.Index(fields=["id"], condition=Q(state__in=WINDING_DOWN_STATES), name="runs_winding_down"),
-            models.Index(fields=["id"], condition=Q(state__in=WORKING_STATES, started_at__isnull=False), name="runs_begun"),
+            models.Index(
+                fields=["id"],
+                condition=Q(state__in=WINDING_DOWN_STATES),
+                name="runs_winding_down",
+            ),
+            models.Index(
+                fields=["id"],
+                condition=Q(state__in=WORKING_STATES, started_at__isnull=False),
+                name="runs_begun",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -170,7 +178,13 @@ class RunProcess(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="processes_of_a_run_are_numbered")]
-        indexes = [models.Index(fields=["run"], condition=Q(bank_process=None), name="processes_not_enrolled")]
+        indexes = [
+            models.Index(
+                fields=["run"],
+                condition=Q(bank_process=None),
+                name="processes_not_enrolled",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.run} process {self.number}"

@@ -45,7 +45,7 @@ def handle_urls(run: Run, deed: Deed, ids: Sequence[int], *, by: User | None = N
                 write(run.pk, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by {by or 'the command line'}.")
         total += count
     if deed == Deed.TAKE_OUT:
-        settle_run(run.pk)  # that may have been its last, and it may be waiting at the bank for a shift
+        settle_run(run.pk)  # nothing may be left, and it may be waiting at the bank
     return total
 
 

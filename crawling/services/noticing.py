@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Case, F, IntegerField, Value, When
+from django.db.models import (
+    Case,
+    CharField,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Value,
+    When,
+)
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
 from allocation.alarms import alarms
@@ -24,10 +34,17 @@ from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.telling import tell, tell_of_bank
 
 MINUTE = timedelta(minutes=1)
+#: what keys of waits begin with; the number of the run follows
+WAIT = "wait/"
+#: as many waits are told of at once; the others next time
+AT_A_TIME = 20
 #: of its run's order, for a request; null: none are too many
 ORDERED = "process__run_process__run__crawl__thresholds"
 ALLOWED_MINUTES = Case(
-    When(**{f"{ORDERED}__has_key": "wait_alert_minutes"}, then=Cast(KeyTextTransform("wait_alert_minutes", ORDERED), IntegerField())),
+    When(
+        **{f"{ORDERED}__has_key": "wait_alert_minutes"},
+        then=Cast(KeyTextTransform("wait_alert_minutes", ORDERED), IntegerField()),
+    ),
     default=Value(ThresholdsPart().wait_alert_minutes),
 )
 
@@ -42,40 +59,47 @@ class State(NamedTuple):
 
 def notice_what_lasts() -> None:
     """Tell of what is new, and forget what has ended. Of two keepers that see it at once, one tells."""
-    known = set(Notice.objects.values_list("key", flat=True))
-    states = [*_long_waits(timezone.now(), known), *_unsafe_banks()]
-    Notice.objects.filter(key__in=known - {state.key for state in states}).delete()
-    for state in states:
-        if state.key in known:
-            continue
+    late = _late(timezone.now())
+    is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated
+    Notice.objects.filter(~is_late, key__startswith=WAIT).delete()
+    known = set(Notice.objects.exclude(key__startswith=WAIT).values_list("key", flat=True))
+    banks = _unsafe_banks()
+    Notice.objects.filter(key__in=known - {state.key for state in banks}).delete()
+    for state in [*_new_waits(late), *(bank for bank in banks if bank.key not in known)]:
         with transaction.atomic():
             _, is_new = Notice.objects.get_or_create(key=state.key, defaults={"sentence": state.sentence})
             if is_new:
                 state.tell(state.sentence)
 
 
-def _long_waits(now: datetime, known: Collection[str]) -> list[State]:
-    """Runs that have waited for longer than their orders allow in silence, which are few of those that wait. Why is asked of those alone
-    that are not known yet: it costs a look at the whole bank."""
-    asked = Request.objects.filter(state=RequestState.WAITING, process__run_process__run__state__in=WORKING_STATES)
-    late = asked.alias(allowed=ALLOWED_MINUTES).filter(created_at__lte=now - F("allowed") * Value(MINUTE)).order_by("created_at")
+def _late(now: datetime) -> QuerySet[Request]:
+    """Waits that last for longer than orders allow in silence, with the `key` of their notices."""
+    at_work = {"process__run_process__run__state__in": WORKING_STATES}
+    asked = Request.objects.filter(state=RequestState.WAITING, **at_work)
+    key = Concat(Value(WAIT), Cast("process__run_process__run", CharField()))
+    return asked.annotate(key=key, allowed=ALLOWED_MINUTES).filter(
+        created_at__lte=now - MINUTE,  # no order allows less: of who came just now it is not read
+        created_at__lt=now - F("allowed") * Value(MINUTE),
+    )
+
+
+def _new_waits(late: QuerySet[Request]) -> list[State]:
+    """Some of those that nobody was told of yet, the longest first."""
+    new = late.filter(~Exists(Notice.objects.filter(key=OuterRef("key")))).order_by("created_at")
     overdue: dict[int, tuple[int, int]] = {}
-    for run, process, since in late.values_list("process__run_process__run", "process", "created_at"):
-        overdue.setdefault(run, (process, (now - since) // MINUTE))
-    waits = waits_of([process for run, (process, _) in overdue.items() if _key(run) not in known])
+    rows = new.values_list("process__run_process__run", "process", "created_at")
+    for run, process, since in rows[:AT_A_TIME]:
+        overdue.setdefault(run, (process, (timezone.now() - since) // MINUTE))
+    waits = waits_of([process for process, _ in overdue.values()])
     return [
         State(
-            _key(run),
-            f"It has waited for {minutes:,} minutes. {waits[process].reason}" if process in waits else "",
+            f"{WAIT}{run}",
+            f"It has waited for {minutes:,} minutes. {waits[process].reason}",
             partial(_tell_of_wait, run),
         )
         for run, (process, minutes) in overdue.items()
-        if process in waits or _key(run) in known
+        if process in waits
     ]
-
-
-def _key(run_id: int) -> str:
-    return f"wait/{run_id}"
 
 
 def _tell_of_wait(run_id: int, sentence: str) -> None:

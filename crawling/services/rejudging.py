@@ -17,17 +17,19 @@ from crawling.services.shifts import settle_run
 
 #: the keeper has other duties, too
 BUDGET_SECONDS = 0.5
-#: Edits are counted with each turn; so often the runs themselves are looked at, since one may have been made by rules
-#: that were edited just then.
+#: Edits are counted with each turn; so often the runs themselves are looked at, since one may have
+#: been made by rules that were edited just then.
 ANYHOW_SECONDS = 30.0
 
 EDITS = """
-SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at) FROM crawling_blacklistentry
+SELECT (SELECT max(id) FROM crawling_orderrevision), count(*), count(removed_at)
+FROM crawling_blacklistentry
 """
 #: `rules_key` in SQL
 BEHIND = """
 SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id,
-    (SELECT '.' || count(*) || '.' || count(removed_at) AS listed FROM crawling_blacklistentry) entries
+    (SELECT '.' || count(*) || '.' || count(removed_at) AS listed
+     FROM crawling_blacklistentry) entries
 WHERE r.is_latest AND r.state IN ('queued', 'running', 'pausing', 'paused', 'stopping')
   AND r.judged_by IS DISTINCT FROM c.revision || entries.listed
 ORDER BY r.id
@@ -50,7 +52,7 @@ class Rejudger:
 
 
 def rejudge_live_runs() -> bool:
-    """Go on with every live run whose rules have changed; whether all are done. Safe to repeat, and to break off at any batch."""
+    """Go on with every live run whose rules have changed; whether all are done. Safe to repeat."""
     until = time.monotonic() + BUDGET_SECONDS
     return all(_caught_up(run_id, until=until) for (run_id,) in _fetched(BEHIND))
 
@@ -69,7 +71,7 @@ def _caught_up(run_id: int, *, until: float) -> bool:
         if time.monotonic() > until:
             return False
     if run.state in WORKING_STATES and not run.queues.filter(queued__gt=0).exists():
-        settle_run(run_id)  # nothing of it is let in any more, and it may be waiting at the bank for a shift
+        settle_run(run_id)  # it may be waiting at the bank for a shift that has nothing to do
     return True
 
 

@@ -17,7 +17,8 @@ ABSENT_SECONDS = 15.0
 #: processes that have had something due for long and no shift, while another process of the run has one
 ABSENT = f"""
 SELECT DISTINCT p.id FROM crawling_shift live JOIN crawling_runprocess o ON o.id = live.process_id
-JOIN crawling_runprocess p ON p.run_id = o.run_id AND p.id <> o.id JOIN crawling_run r ON r.id = p.run_id
+JOIN crawling_runprocess p ON p.run_id = o.run_id AND p.id <> o.id
+JOIN crawling_run r ON r.id = p.run_id
 WHERE live.ended_at IS NULL AND o.serving AND p.serving AND r.state IN ('queued', 'running')
   AND NOT EXISTS (SELECT FROM crawling_shift s WHERE s.process_id = p.id
                   AND (s.ended_at IS NULL OR s.ended_at > clock_timestamp() - make_interval(secs => %(absent)s)))

@@ -15,7 +15,7 @@ KEYS = "abcdefghij"
 
 @pytest.fixture(autouse=True)
 def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After every test with a database: each unit is either available or held, each held one was granted, and who waits says so."""
+    """After every test with a database: each unit is available or held, and who waits says so."""
     uses_database = {"db", "transactional_db"} & set(request.fixturenames) or request.node.get_closest_marker("django_db")
     if uses_database:
         request.getfixturevalue("transactional_db" if _is_transactional(request) else "db")
@@ -24,7 +24,8 @@ def nothing_is_lost(request: pytest.FixtureRequest) -> Iterator[None]:
         lost = [(row.key, row.difference, row.ungranted) for row in Conservation.objects.all() if row.difference or row.ungranted]
         assert lost == []
         told = set(Process.objects.filter(is_waiting=True).values_list("pk", flat=True))
-        assert told == set(Request.objects.filter(state="waiting").values_list("process", flat=True))
+        waiting = Request.objects.filter(state="waiting")
+        assert told == set(waiting.values_list("process", flat=True))
 
 
 def _is_transactional(request: pytest.FixtureRequest) -> bool:

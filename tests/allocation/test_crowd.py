@@ -72,7 +72,7 @@ def test_passes_are_counted_to_one_beyond_the_limit(make_pool, make_process):
 
 
 def test_those_refused_for_one_reason_do_not_hide_one_who_could_be_served(make_pool, make_process):
-    """The claims of the first nine are not safe now; the tenth asks for the same and claims less."""
+    """The claims of the first nine are not safe now; the tenth asks for the same."""
     pool = make_pool(2, 4)
     worker = make_process(pool, "worker", (1, 4), (1, 1))
     large = [make_process(pool, f"large {n}", (1, 4)) for n in range(9)]

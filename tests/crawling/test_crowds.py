@@ -56,7 +56,9 @@ def start(order):
 @pytest.fixture
 def one_worker(pool):
     """The pool has a worker for one crawl only."""
-    units = [1 if key == "worker" else units for key, units in zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=True)]
+    keys = pool.classes.values_list("key", flat=True)
+    each = zip(keys, pool.capacity, strict=True)
+    units = [1 if key == "worker" else units for key, units in each]
     pool.capacity = pool.available = units
     pool.save()
     return pool
@@ -112,7 +114,10 @@ def test_a_grant_is_delivered_while_a_duty_waits(start, queue, rival):
 
 def waiting_for(table: str) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE relation = %s::regclass AND NOT granted)", [table])
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = %s::regclass AND NOT granted)",
+            [table],
+        )
         return cursor.fetchone()[0]
 
 
@@ -138,7 +143,8 @@ def test_a_run_that_waits_ends_when_an_operator_takes_out_its_last_url(one_worke
 
 def test_a_run_that_waits_ends_at_its_limit_of_time(one_worker, start):
     _, waits = start(2, max_seconds=60)
-    Run.objects.filter(pk=waits.pk).update(state="running", started_at=timezone.now() - timedelta(seconds=61))
+    began = timezone.now() - timedelta(seconds=61)
+    Run.objects.filter(pk=waits.pk).update(state="running", started_at=began)
 
     settle_what_was_left()
 

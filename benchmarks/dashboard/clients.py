@@ -1,0 +1,155 @@
+"""Operators' browsers and a program, as a web server sees them: they ask at set times, whether it answers or not."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+
+#: of a live page, as `crawlsite.preferences.USUAL_SECONDS` and base.html have it
+EVERY_SECONDS, PATIENCE_SECONDS = 2.0, 10.0
+#: a program's client may wait longer
+PROGRAM_PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """pages: what operators look at, in turn; each has his session's cookie. paths: what the program asks for, `requests` a second."""
+
+    port: int
+    pages: list[str]
+    cookies: list[str]
+    token: str
+    paths: list[str]
+    requests: float
+    seconds: float
+
+
+@dataclass
+class Report:
+    """Seconds that answers took, by who asked and how it was answered; `late`: how often nobody answered in time."""
+
+    taken: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
+    late: Counter[str] = field(default_factory=Counter)
+
+    def of(self, who: str, *statuses: int) -> list[float]:
+        """All times of somebody, or those with one of the statuses, the shortest first."""
+        return sorted(
+            one for (name, status), some in self.taken.items() if name == who and (not statuses or status in statuses) for one in some
+        )
+
+    def lines(self) -> list[str]:
+        kinds = sorted(self.taken)
+        return [
+            *(f"{who} {status}: {in_words(sorted(self.taken[who, status]))}" for who, status in kinds),
+            f"refused: {in_words(self.of('program', 429, 503))}",
+            f"no answer in time: {dict(self.late) or 'none'}",
+        ]
+
+
+def in_words(seconds: list[float]) -> str:
+    """How many, and how long half of them, nearly all and all took."""
+    if not seconds:
+        return "none"
+    p50, p95, p99 = (seconds[math.ceil(share * len(seconds)) - 1] for share in (0.5, 0.95, 0.99))
+    return f"{len(seconds)}, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, at most {seconds[-1]:.3f} s"
+
+
+def load(scene: Scene, report: Report) -> None:
+    """Play the scene to its end, and note what came of it."""
+    asyncio.run(_play(scene, report))
+
+
+async def _play(scene: Scene, report: Report) -> None:
+    end = time.monotonic() + scene.seconds
+    operators = [_operator(scene, number, end, report) for number in range(len(scene.cookies))]
+    await asyncio.gather(*operators, _program(scene, end, report))
+
+
+async def _operator(scene: Scene, number: int, end: float, report: Report) -> None:
+    """A browser with a live page: it asks every two seconds, but not while it still waits for an answer."""
+    path, etag, connection = scene.pages[number % len(scene.pages)], "", Kept(scene.port)
+    due = time.monotonic() + EVERY_SECONDS * number / len(scene.cookies)
+    while due < end:
+        await asyncio.sleep(due - time.monotonic())
+        lines = [f"Cookie: {scene.cookies[number]}", "HX-Request: true", "HX-Target: live", *([f"If-None-Match: {etag}"] if etag else [])]
+        heads = await _timed("operator", connection.get(path, lines), PATIENCE_SECONDS, report)
+        etag = heads.get("etag", etag)
+        due = max(due + EVERY_SECONDS, time.monotonic())
+
+
+async def _program(scene: Scene, end: float, report: Report) -> None:
+    """It sends at its rate, over connections that are free, or new ones."""
+    free: list[Kept] = []
+    asked: set[asyncio.Task[None]] = set()
+
+    async def ask(path: str) -> None:
+        connection = free.pop() if free else Kept(scene.port)
+        await _timed("program", connection.get(path, [f"Authorization: Bearer {scene.token}"]), PROGRAM_PATIENCE_SECONDS, report)
+        free.append(connection)
+
+    due, number = time.monotonic(), 0
+    while scene.requests and due < end:
+        await asyncio.sleep(due - time.monotonic())
+        task = asyncio.create_task(ask(scene.paths[number % len(scene.paths)]))
+        asked.add(task)
+        task.add_done_callback(asked.discard)
+        due, number = due + 1 / scene.requests, number + 1
+    if asked:
+        await asyncio.wait(asked)
+
+
+Answer = tuple[int, dict[str, str]]
+
+
+async def _timed(who: str, asked: Coroutine[None, None, Answer], patience: float, report: Report) -> dict[str, str]:
+    began = time.monotonic()
+    try:
+        status, heads = await asyncio.wait_for(asked, patience)
+    except (TimeoutError, OSError, asyncio.IncompleteReadError):
+        report.late[who] += 1
+        return {}
+    report.taken[who, status].append(time.monotonic() - began)
+    return heads
+
+
+class Kept:
+    """A connection that is used again, and opened anew when it was closed or an answer was not waited for."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def get(self, path: str, lines: list[str]) -> Answer:
+        reader, writer = self._streams or await asyncio.open_connection("127.0.0.1", self._port)
+        if reader.at_eof():
+            writer.close()
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        self._streams = None
+        try:
+            writer.write("\r\n".join([f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{self._port}", *lines, "", ""]).encode())
+            status, heads = await _answer(reader)
+        except BaseException:
+            writer.close()
+            raise
+        if heads.get("connection", "").lower() == "close":
+            writer.close()
+        else:
+            self._streams = reader, writer
+        return status, heads
+
+
+async def _answer(reader: asyncio.StreamReader) -> Answer:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    heads = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    status = int(head[0].split()[1])
+    if heads.get("transfer-encoding") == "chunked":
+        while size := int(await reader.readline(), 16):
+            await reader.readexactly(size + 2)
+        await reader.readexactly(2)
+    elif status not in (204, 304):
+        await reader.readexactly(int(heads.get("content-length", 0)))
+    return status, heads

@@ -1,0 +1,78 @@
+"""The scene of `benchmarks.dashboard.viewers`, in a process with the product's settings: two crawls, first alone, then beside clients."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import django
+from django.conf import settings
+
+import crawlsite.settings
+from benchmarks.dashboard.clients import Report, Scene, load
+
+WARM_SECONDS = 8
+
+
+def main() -> None:
+    told = json.loads(sys.argv[1])
+    scene = begin(told)
+    time.sleep(WARM_SECONDS)
+    alone = pages_a_second(lambda: time.sleep(scene.seconds))
+    report = Report()
+    loaded = pages_a_second(lambda: load(scene, report))
+    print(f"crawls: {alone:.0f} pages/s alone, {loaded:.0f} under load ({100 * loaded / max(alone, 1):.0f} %)")
+    for line in report.lines():
+        print(line, flush=True)
+
+
+def begin(told: dict[str, Any]) -> Scene:
+    """Two crawls that run, a session for each operator, a program's token."""
+    from django.contrib.auth.models import Group, User
+    from django.test import Client
+
+    from allocation.models import Pool
+    from crawling.models import AllowedNetwork
+    from crawling.services.creating import create_crawl, start_run
+    from crawlsite.tokens import make_token
+
+    AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    crawls = [create_crawl({"name": f"crawl {number}", "seeds": seeds, "delay_seconds": 0}) for number, seeds in enumerate(told["seeds"])]
+    for crawl in crawls:
+        start_run(crawl)
+    pages = ["/", "/crawls/", *(f"/crawls/{crawl.pk}/" for crawl in crawls), f"/bank/{Pool.objects.get().pk}/"]
+    group, cookies = Group.objects.get(name="operator"), []
+    for number in range(told["operators"]):
+        user = User.objects.create_user(f"operator{number}")
+        user.groups.add(group)
+        client = Client()
+        client.force_login(user)
+        cookies.append(f"sessionid={client.cookies['sessionid'].value}")
+    program = User.objects.create_user("program")
+    program.groups.add(group)
+    paths = ["/api/crawls", f"/api/crawls/{crawls[0].pk}", "/api/pools"]
+    return Scene(told["port"], pages, cookies, make_token(program, "load"), paths, told["requests"], told["seconds"])
+
+
+def pages_a_second(during: Callable[[], None]) -> float:
+    """What all runs fetch while something goes on."""
+    before, began = fetched(), time.monotonic()
+    during()
+    return (fetched() - before) / (time.monotonic() - began)
+
+
+def fetched() -> int:
+    from django.db.models import Sum
+
+    from crawling.models import RunCount
+
+    return RunCount.objects.aggregate(pages=Sum("fetched"))["pages"] or 0
+
+
+if __name__ == "__main__":
+    settings.configure(**{name: getattr(crawlsite.settings, name) for name in dir(crawlsite.settings) if name.isupper()})
+    django.setup()
+    main()

@@ -1,16 +1,23 @@
-"""Users, and the record of who did what."""
+"""Users, the record of who did what, and the queues."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern
+from django_rq.admin import QueueAdmin
+from django_rq.models import Dashboard
 
 
 @admin.register(LogEntry)
@@ -80,3 +87,37 @@ class PeopleAdmin(UserAdmin):
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         may = super().has_change_permission(request, obj)
         return may and (request.user.is_superuser or obj is None or not obj.is_superuser)
+
+
+admin.site.unregister(Dashboard)
+
+
+@admin.register(Dashboard)
+class QueuesAdmin(QueueAdmin):
+    """Queues and workers, to look at and to empty or stop. django-rq's own asks only for staff, which a viewer may be."""
+
+    MAY = "allocation.change_pool"
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(self.MAY)
+
+    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return request.user.has_perm(self.MAY)
+
+    def has_change_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return request.user.has_perm(self.MAY)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self._guarded(pattern) for pattern in super().get_urls()]  # type: ignore[no-untyped-call]
+
+    def _guarded(self, pattern: URLPattern) -> URLPattern:
+        view: Callable[..., HttpResponseBase] = pattern.callback
+
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.has_perm(self.MAY):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+
+        pattern.callback = self.admin_site.admin_view(guarded)
+        return pattern

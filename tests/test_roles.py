@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from copy import copy
 from enum import IntEnum
 
+import django_rq
 import pytest
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 from django.utils.regex_helper import normalize
+from rq import Queue
 
 from allocation.models import Pool, Process
 from allocation.services import create_pool
@@ -485,6 +487,39 @@ def test_the_admin_site_is_for_administrators(ask, role):
         for method in ("GET", "POST"):
             answer = ask(role, method, route)
             assert refused(answer, role, route), f"{method} {route}: {answer.status_code} {answer.headers.get('Location', '')}"
+
+
+@pytest.fixture
+def waiting_job():
+    """A job in the queue of shifts, which those who may not must not remove."""
+    queue = Queue("shifts", connection=django_rq.get_connection("shifts"))
+    queue.empty()
+    queue.enqueue("crawling.jobs.run_shift", 1, 1)
+    yield queue
+    queue.empty()
+
+
+@pytest.mark.parametrize("role", [VIEWER, OPERATOR])
+def test_staff_with_a_lesser_role_neither_see_nor_empty_the_queues(clients, role, waiting_job):
+    User.objects.filter(username=role.name.lower()).update(is_staff=True)
+    pages = [route for route in PATHS if route.startswith("admin/django_rq/")]
+    values = {"queue_index": 1, "scheduler_index": 0, "connection_index": 0}
+
+    for route in pages:
+        names = re.findall(r"%\((\w+)\)s", PATHS[route])
+        path = PATHS[route] % {name: values.get(name, waiting_job.job_ids[0]) for name in names}
+        for method in ("get", "post"):
+            assert getattr(clients[role], method)(path).status_code == 403, path
+    assert waiting_job.count == 1
+
+
+def test_administrators_empty_the_queues(clients, waiting_job):
+    names = list(django_rq.settings.QUEUES)
+    path = f"/admin/django_rq/dashboard/queues/{names.index('shifts')}/empty/"
+
+    assert clients[ADMINISTRATOR].get("/admin/django_rq/dashboard/").status_code == 200
+    assert clients[ADMINISTRATOR].post(path).status_code == 302
+    assert waiting_job.count == 0
 
 
 def test_the_admin_site_breaks_at_no_address_for_administrators(ask):

@@ -58,6 +58,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "crawlsite.incidents.RequestIds",  # outside of everything that may go wrong
+    "crawlsite.content_policy.ContentPolicy",
     "crawlsite.loopback.PlainLoopback",  # outside of these: it sees the cookies that all others set
     "crawlsite.api.errors.JsonErrors",
     "django.middleware.security.SecurityMiddleware",

@@ -13,6 +13,7 @@ from django.test import Client
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork
 from crawlsite.api.inside import ask
+from crawlsite.content_policy import STRICT
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import soup
 from tests.every_page import addresses, furnish
@@ -68,6 +69,17 @@ def faults_of_commands(page, user):
                 yield f"{answer.status_code} from {line}"
 
 
+def faults_of_policies(answer):
+    """A strict policy blocks what stands in the page itself."""
+    if answer.get("Content-Security-Policy") != STRICT:
+        yield f"its policy is {answer.get('Content-Security-Policy')}"
+    page = soup(answer)
+    yield from (f"a style that is blocked: {one}" for one in page.select("[style], style"))
+    yield from (f"a script that is blocked: {one}" for one in page.select("script:not([src])") if one.get("type") != "application/json")
+    handlers = (name for one in page.select("*") for name in one.attrs if name.startswith("on"))
+    yield from (f"a handler that is blocked: {name}" for name in handlers)
+
+
 def test_every_page_tells_times_is_built_soundly_and_names_its_command(values, boss):
     client, found = Client(), []
     client.force_login(boss)
@@ -77,7 +89,12 @@ def test_every_page_tells_times_is_built_soundly_and_names_its_command(values, b
         if answer.status_code != 200 or page.main is None:
             faults = [f"no page: {answer.status_code}, {answer['Content-Type']}"]
         else:
-            faults = [*faults_of_commands(page, boss), *faults_of_structure(page), *faults_of_times(page)]
+            faults = [
+                *faults_of_commands(page, boss),
+                *faults_of_structure(page),
+                *faults_of_policies(answer),
+                *faults_of_times(page),
+            ]
         found += [f"{address}: {fault}" for fault in faults]
 
     assert not found, "\n".join(found)
@@ -93,3 +110,11 @@ def test_every_page_of_a_crawl_tells_that_it_is_paused(values, boss):
     assert len(parts) > 10
     silent = [one for one, answer in answers.items() if answer.status_code == 200 and not soup(answer).select("main .state-paused")]
     assert silent == [f"/crawls/{values['resting']}/delete/"] or silent == []
+
+
+@pytest.mark.parametrize("address", ["/login/", "/admin/", "/admin/login/", "/api/docs", "/api/pools", "/healthz", "/no/such/page"])
+def test_whatever_else_is_answered_has_the_policy_too(values, boss, address):
+    client = Client()
+    client.force_login(boss)
+
+    assert client.get(address)["Content-Security-Policy"] == STRICT

@@ -1,0 +1,35 @@
+"""What a page of ours may load and run: files of ours and nothing else, so that markup that slipped in could do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+HEADER = "Content-Security-Policy"
+STRICT = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "frame-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+
+class ContentPolicy:
+    """Middleware: every answer has a policy; a view that shows what strangers wrote sets a stricter one itself."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.setdefault(HEADER, STRICT)
+        return response

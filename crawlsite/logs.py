@@ -32,5 +32,6 @@ def logging_setting(*, level: str, style: str) -> dict[str, Any]:
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "loggers": {"axes.apps": {"level": "WARNING"}},  # it says of each command that it is there
         "root": {"handlers": ["stderr"], "level": level},
     }

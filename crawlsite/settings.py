@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from crawlsite import env
 from crawlsite.database import database_setting
+from crawlsite.logins import PAUSE, WRONG_PASSWORDS
 from crawlsite.logs import logging_setting
 from crawlsite.mail import mail_server
 from crawlsite.own_services import own_services
@@ -50,6 +51,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "ninja",
     "django_rq",
+    "axes",
     "allocation",
     "dnscache",
     "crawling",
@@ -72,6 +74,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "crawlsite.busy.BusyPages",
+    "axes.middleware.AxesMiddleware",
     "crawlsite.alarms.AlarmsInRefreshes",  # innermost but for the view: what it adds counts for the ETag, and it knows the user
 ]
 
@@ -133,6 +136,18 @@ AUTH_PASSWORD_VALIDATORS = [
 # The what-if page has three fields a process and two a class, and up to 1,000 and 50 of them.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
 
+# Wrong passwords are counted by address, and by address and name where many share one. By name alone anybody could keep somebody out.
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AXES_FAILURE_LIMIT = WRONG_PASSWORDS
+AXES_COOLOFF_TIME = PAUSE
+AXES_LOCKOUT_PARAMETERS = ["ip_address"]
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = False
+AXES_CLIENT_IP_CALLABLE = "crawlsite.logins.visitor_address"
+AXES_LOCKOUT_CALLABLE = "crawlsite.logins.locked_out"
+AXES_SENSITIVE_PARAMETERS = ["password"]  # the log says who it was, and from where
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
 LOGIN_URL = "login"
 CSRF_FAILURE_VIEW = "crawlsite.refusals.csrf_failure"
 LOGIN_REDIRECT_URL = "/"

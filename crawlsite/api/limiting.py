@@ -13,6 +13,8 @@ from ninja.errors import Throttled
 from ninja.throttling import BaseThrottle
 from redis.exceptions import RedisError
 
+from crawlsite.logins import visitor_address
+
 logger = logging.getLogger(__name__)
 
 MINUTE = 60
@@ -35,7 +37,7 @@ class RequestsAMinute(BaseThrottle):
 
 def count_wrong_token(request: HttpRequest) -> None:
     """Raises Throttled once the address has sent too many in this minute."""
-    if _counted(f"wrong/{request.META.get('REMOTE_ADDR', '')}") > WRONG_TOKENS:
+    if _counted(f"wrong/{visitor_address(request)}") > WRONG_TOKENS:
         raise Throttled(wait=seconds_left())
 
 

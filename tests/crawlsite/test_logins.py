@@ -1,0 +1,56 @@
+"""Whoever guesses passwords is stopped and logged, at both doors; others log in meanwhile."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from crawlsite import logins
+
+RIGHT = {"username": "admin", "password": "a long password"}
+WRONG = {**RIGHT, "password": "a guess"}
+
+
+@pytest.fixture
+def admin(db):
+    return User.objects.create_superuser(**RIGHT)
+
+
+@pytest.mark.parametrize("door", ["/login/", "/admin/login/"])
+def test_the_twelfth_wrong_password_is_not_even_looked_at(admin, door, caplog):
+    caplog.set_level(logging.INFO)
+    answers = [Client().post(door, {**WRONG, "username": f"user{number}"}) for number in range(12)]
+
+    assert [answer.status_code for answer in answers] == [200] * 9 + [429] * 3
+    last = answers[-1]
+    assert last["Retry-After"] == "300"
+    assert "Wait 5 minutes" in last.content.decode()
+    assert Client().post(door, RIGHT).status_code == 429
+    logged = [record.getMessage() for record in caplog.records if record.name.startswith("axes")]
+    assert any("user3" in line and "127.0.0.1" in line for line in logged)
+    assert "a guess" not in caplog.text
+
+
+def test_another_address_logs_in_meanwhile(admin):
+    for _ in range(12):
+        Client().post("/login/", WRONG)
+
+    assert Client(REMOTE_ADDR="192.0.2.7").post("/login/", RIGHT).status_code == 302
+
+
+def test_behind_a_proxy_the_address_is_the_last_that_it_names(admin, settings):
+    settings.BEHIND_HTTPS = True
+    for number in range(12):
+        Client(headers={"X-Forwarded-For": f"203.0.113.{number}, 198.51.100.1"}).post("/login/", WRONG)
+
+    assert Client(headers={"X-Forwarded-For": "198.51.100.1"}).post("/login/", RIGHT).status_code == 429
+    assert Client(headers={"X-Forwarded-For": "198.51.100.2"}).post("/login/", RIGHT).status_code == 302
+
+
+def test_without_a_proxy_nobody_chooses_his_address(rf):
+    request = rf.get("/login/", headers={"X-Forwarded-For": "198.51.100.1"})
+
+    assert logins.visitor_address(request) == "127.0.0.1"

@@ -26,6 +26,8 @@ from crawling.vitals import VITALS
 from crawling.watchdog import Finding, examine
 
 PR_SET_PDEATHSIG = 1
+#: of a work process: people who look at a page are served first
+NICENESS = 10
 #: a worker that was killed keeps its seat for so long, and one that lives says so several times meanwhile
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
@@ -83,6 +85,7 @@ class ShiftWorker(Worker):
 
     def main_work_horse(self, job: Job, queue: Queue) -> None:
         """The horse must not outlive a parent that was killed: it is told to wind down then, too."""
+        os.nice(NICENESS)
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         super().main_work_horse(job, queue)

@@ -37,6 +37,7 @@ class Environment:
     port: int
     public_url: str
     workers: int
+    web_processes: int
     web_threads: int
     demo: bool
     demo_port: int
@@ -100,6 +101,7 @@ def _read(env: Env) -> Environment:
         port=env.int("PORT", 8000, validate=validate.Range(1, 65535)),
         public_url=env.str("PUBLIC_URL", "", validate=[_url("https", "http"), _origin, _port_is_number]).rstrip("/"),
         workers=env.int("WORKERS", 2, validate=validate.Range(1, 64)),
+        web_processes=env.int("WEB_PROCESSES", 2, validate=validate.Range(1, 64)),
         web_threads=env.int("WEB_THREADS", 8, validate=validate.Range(1, 64)),
         demo=env.bool("DEMO", True),
         demo_port=env.int("DEMO_PORT", 8010, validate=validate.Range(1, 65535)),

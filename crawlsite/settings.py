@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "crawlsite.api.errors.JsonErrors",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "crawlsite.api.admission.Admission",  # before any look-up
     "django.middleware.http.ConditionalGetMiddleware",  # a live page that has not changed is answered 304
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -73,6 +74,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "crawlsite.refreshes.SharedRefreshes",
     "crawlsite.busy.BusyPages",
     "axes.middleware.AxesMiddleware",
     "crawlsite.alarms.AlarmsInRefreshes",  # innermost but for the view: what it adds counts for the ETag, and it knows the user
@@ -116,11 +118,12 @@ RQ_QUEUES = {
     for name in ("shifts", "chores")
 }
 
-# Counts of the API's requests, which all web processes share. What a Redis loses here is a minute's count.
+# Counts of the API's requests and refreshes of pages, which all web processes share. What a Redis loses here is a minute's count.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENVIRONMENT.redis_url, "KEY_PREFIX": "crawlsite"}
 }
 API_REQUESTS_A_MINUTE = ENVIRONMENT.api_requests_a_minute
+WEB_THREADS = ENVIRONMENT.web_threads
 
 _mail = mail_server(ENVIRONMENT.mail_url)
 EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.host, _mail.port, _mail.user, _mail.password

@@ -12,6 +12,8 @@ from django.db import connection
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
+from crawlsite import refreshes
+from crawlsite.api import admission
 from dnscache import resolver
 from tests.emptying import empty_database
 from tests.nameserver import serve_names
@@ -59,6 +61,15 @@ def static_files_as_they_lie() -> Iterator[None]:
 def passwords_hashed_at_once() -> Iterator[None]:
     """Django's own hasher takes a quarter of a second for each password, on purpose."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobody_gets_what_another_looked_at() -> Iterator[None]:
+    """Tests change rows between two looks, and have a machine that is busy all the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refreshes, "MOST_SECONDS", 0)
+        patch.setattr(admission, "SHARE", 1)
         yield
 
 

@@ -26,6 +26,7 @@ from allocation.errors import (
 from crawling.errors import BadOrder, CrawlError, NotThere, UnknownCrawl, UnknownRun
 from crawling.rules.addresses import BadUrl
 from crawling.rules.orders import sentence_for
+from crawlsite.api.admission import too_many
 from crawlsite.busy import AGAIN_SECONDS
 from crawlsite.incidents import current_id
 from dnscache.errors import DnsCacheError
@@ -115,7 +116,7 @@ def _http_error(api: NinjaAPI, request: HttpRequest, error: HttpError) -> HttpRe
     elif error.status_code == HTTPStatus.UNAUTHORIZED and detail == HTTPStatus.UNAUTHORIZED.phrase:
         detail = "Log in, or send a token as `Authorization: Bearer TOKEN`; the page Tokens makes one, and `manage.py api_token`."
     elif isinstance(error, Throttled):
-        detail = f"Too many requests in this minute; ask again in {error.wait} s. The limit is a setting, API_REQUESTS_A_MINUTE."
+        detail = too_many(error.wait or 0)
     response = api.create_response(request, {"detail": detail}, status=error.status_code)
     if isinstance(error, Throttled):
         response["Retry-After"] = str(error.wait)

@@ -28,6 +28,7 @@ def variables(environment: Environment, *, platform: str) -> dict[str, str]:
     return {
         "HOST": bind_host(environment.host),
         "PORT": str(environment.port),
+        "WEB_PROCESSES": str(environment.web_processes),
         "WEB_THREADS": str(environment.web_threads),
         "DEMO_PORT": str(environment.demo_port),
         # On macOS a fork without exec clashes with the Objective-C runtime.

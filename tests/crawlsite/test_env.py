@@ -15,6 +15,7 @@ NONSENSE = [
     ("STATE_DIR", "/dev/null"), ("DEBUG", "maybe"), ("HOST", ""), ("PORT", ""), ("PORT", "eight"), ("PORT", "0"), ("PORT", "65536"),
     ("PUBLIC_URL", "crawls.example.org"), ("PUBLIC_URL", "https://"), ("PUBLIC_URL", "https://a.example/below"),
     ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"), ("WEB_THREADS", "-1"), ("DEMO", "perhaps"),
+    ("WEB_PROCESSES", "0"),
     ("DEMO_PORT", "x"), ("DNS_SERVERS", ":53"), ("DNS_AHEAD", "yes"), ("DNS_SERVERS", "192.0.2.1:x"), ("BANK_LEASE_SECONDS", "0"),
     ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"), ("CRAWL_SLICE_SECONDS", "soon"), ("LOG_LEVEL", "loud"),
     ("ARCHIVE_DIR", "/dev/null/x"), ("ARCHIVE_FILE_BYTES", "0"),

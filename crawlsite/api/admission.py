@@ -1,0 +1,89 @@
+"""Who is let in among programs, decided before anything is looked up: operators and crawls wait for no program's request.
+
+A process answers one request of a program at a time and lets a few wait for it; the next are refused at once. While programs ask for
+more than that and the machine has nothing to spare, it rests after each for a multiple of the time that it took. A program that asks for
+one thing after the other never waits for a rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from threading import BoundedSemaphore, Lock
+from time import monotonic, sleep
+
+import psutil
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from crawlsite.api.limiting import has_spent, seconds_left
+
+#: what programs ask for
+PREFIXES = ("/api/", "/metrics")
+#: a program whose request found no place may ask again after so long
+AGAIN_SECONDS = 1
+#: while less than this share of all cores is idle, programs that crowd get this share of a process's time
+LITTLE_IDLE, SHARE = 0.1, 0.1
+#: how often the machine is looked at, how long programs count as a crowd after one had to wait, and the longest rest
+LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
+
+
+class Admission:
+    """Middleware: 429 for whoever has used up his minute, 503 where all places are taken. Both take no query."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+        self._places = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
+        self._turn = Lock()
+        self._load = Load()
+        self._rests_until = 0.0
+        self._crowded_at = -CROWD_SECONDS
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(PREFIXES):
+            return self.get_response(request)
+        if has_spent(request):
+            return _refusal(HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left())
+        if self._turn.locked():
+            self._crowded_at = monotonic()
+        if not self._places.acquire(blocking=False):
+            sentence = "The server is answering as many programs as it can; ask again in a moment."
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, sentence, AGAIN_SECONDS)
+        try:
+            with self._turn:
+                return self._answered(request)
+        finally:
+            self._places.release()
+
+    def _answered(self, request: HttpRequest) -> HttpResponse:
+        began = monotonic()
+        sleep(max(0.0, self._rests_until - began))
+        began = monotonic()
+        response = self.get_response(request)
+        ended = monotonic()
+        if ended - self._crowded_at < CROWD_SECONDS and self._load.is_high(ended):
+            self._rests_until = ended + min((ended - began) * (1 / SHARE - 1), MOST_SECONDS)
+        return response
+
+
+class Load:
+    """Whether the machine has nothing to spare: crawls and operators use what programs would."""
+
+    def __init__(self) -> None:
+        self._looked_at = -LOOK_SECONDS
+        self._is_high = False
+
+    def is_high(self, now: float) -> bool:
+        """As it was over the last second or more."""
+        if now - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = now
+            self._is_high = psutil.cpu_percent() > 100 * (1 - LITTLE_IDLE)
+        return self._is_high
+
+
+def too_many(seconds: float) -> str:
+    return f"Too many requests in this minute; ask again in {seconds} s. The limit is a setting, API_REQUESTS_A_MINUTE."
+
+
+def _refusal(status: HTTPStatus, sentence: str, seconds: int) -> HttpResponse:
+    return JsonResponse({"detail": sentence}, status=status, headers={"Retry-After": str(seconds)})

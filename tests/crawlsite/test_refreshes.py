@@ -1,0 +1,161 @@
+"""Live pages are rendered once for all who look at them, and nobody sees by that what his role forbids."""
+
+from __future__ import annotations
+
+import re
+from threading import Barrier, Thread
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from allocation.services import create_pool
+from crawling.models import AllowedNetwork, CrawlJob
+from crawling.services.creating import create_crawl
+from crawlsite import refreshes
+from crawlsite.roles import make_roles
+from tests.crawling.conftest import CLASSES
+from tests.every_page import addresses, furnish
+
+REFRESH = {"HX-Request": "true", "HX-Target": "live"}
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """As in the product, but for a clock that a slow machine does not run out of."""
+    monkeypatch.setattr(refreshes, "FRESH_SECONDS", 600)
+    monkeypatch.setattr(refreshes, "MOST_SECONDS", 600)
+    cache.clear()
+
+
+@pytest.fixture
+def house(db):
+    make_roles()
+    create_pool(name="default", classes=CLASSES)
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    return create_crawl({"name": "Manuals", "seeds": ["http://127.0.0.1:8900/"]})
+
+
+def browser(name: str, role: str) -> Client:
+    user = User.objects.create_user(name)
+    user.groups.add(Group.objects.get(name=role))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def rendered(monkeypatch):
+    """The addresses whose pages were rendered, in turn."""
+    found = []
+    own = refreshes.SharedRefreshes._rendered
+
+    def render(self, request, *args):
+        found.append(request.path)
+        return own(self, request, *args)
+
+    monkeypatch.setattr(refreshes.SharedRefreshes, "_rendered", render)
+    return found
+
+
+def test_many_viewers_are_answered_by_one_rendering(shared, house, rendered):
+    viewers = [browser(f"viewer{n}", "viewer") for n in range(5)]
+
+    answers = [viewer.get("/crawls/", headers=REFRESH) for viewer in viewers]
+
+    assert rendered == ["/crawls/"]
+    assert len({answer.content for answer in answers}) == 1
+    assert "Manuals" in answers[-1].content.decode()
+    etag = answers[0].headers["ETag"]
+    assert viewers[1].get("/crawls/", headers={**REFRESH, "If-None-Match": etag}).status_code == 304
+
+
+def test_a_shared_refresh_asks_only_who_looks(shared, house):
+    first, second = browser("one", "viewer"), browser("two", "viewer")
+    first.get("/crawls/", headers=REFRESH)
+
+    with CaptureQueriesContext(connection) as queries:
+        second.get("/crawls/", headers=REFRESH)
+
+    tables = [query["sql"].split(" FROM ")[1].split()[0] for query in queries]
+    assert {table.strip('"') for table in tables} == {"django_session", "auth_user", "auth_permission"}
+
+
+def test_who_may_more_or_less_gets_his_own(shared, house):
+    operator, viewer = browser("olga", "operator"), browser("vera", "viewer")
+
+    assert "clone=" in operator.get("/crawls/", headers=REFRESH).content.decode()
+    assert "clone=" not in viewer.get("/crawls/", headers=REFRESH).content.decode()
+
+
+def test_who_may_nothing_sees_nothing_that_others_have_had_rendered(shared, house):
+    browser("vera", "viewer").get("/crawls/", headers=REFRESH)
+    stranger, nobody = Client(), Client()
+    nobody.force_login(User.objects.create_user("nobody"))
+
+    assert stranger.get("/crawls/", headers=REFRESH).status_code == 302
+    assert nobody.get("/crawls/", headers=REFRESH).status_code == 403
+
+
+def test_a_right_that_is_taken_away_is_gone_at_once(shared, house):
+    operator = browser("olga", "operator")
+    operator.get("/crawls/", headers=REFRESH)
+    User.objects.get(username="olga").groups.clear()
+
+    assert operator.get("/crawls/", headers=REFRESH).status_code == 403
+
+
+def test_what_somebody_changes_everybody_sees_in_the_next_refresh(shared, house):
+    operator, viewer = browser("olga", "operator"), browser("vera", "viewer")
+    before = viewer.get(f"/crawls/{house.pk}/", headers=REFRESH).content.decode()
+    operator.post(f"/crawls/{house.pk}/start/")
+
+    assert viewer.get(f"/crawls/{house.pk}/", headers=REFRESH).content.decode() != before
+    assert CrawlJob.objects.get().runs.count() == 1
+
+
+def test_without_redis_each_renders_his_own(shared, house, settings):
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}}
+    viewer = browser("vera", "viewer")
+
+    assert "Manuals" in viewer.get("/crawls/", headers=REFRESH).content.decode()
+
+
+def test_viewers_who_come_at_once_wait_for_one_rendering(shared, transactional_db, rendered):
+    make_roles()
+    create_pool(name="default", classes=CLASSES)
+    viewers = [browser(f"viewer{n}", "viewer") for n in range(4)]
+    together, statuses = Barrier(4), []
+
+    def look(viewer):
+        together.wait()
+        statuses.append(viewer.get("/", headers=REFRESH).status_code)
+        connection.close()
+
+    threads = [Thread(target=look, args=(viewer,)) for viewer in viewers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert statuses == [200] * 4
+    assert rendered == ["/"]
+
+
+def test_no_refresh_has_anything_of_its_viewer_in_it(transactional_db, make_site):
+    make_roles()
+    create_pool(name="default", classes=CLASSES)
+    AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
+    values = furnish(make_site({}), by=User.objects.create_superuser("boss"))
+    one, other = browser("a-certain-one", "administrator"), browser("another", "administrator")
+    live = [place for place in addresses(values) if b'id="live"' in one.get(place, follow=True).content]
+
+    assert len(live) > 8
+    for place in live:
+        his, hers = (client.get(place, headers=REFRESH).content for client in (one, other))
+        assert re.sub(rb"\d", b"", his) == re.sub(rb"\d", b"", hers), place  # a second may have passed
+        assert b"a-certain-one" not in his
+        assert b"csrfmiddlewaretoken" not in his

@@ -74,6 +74,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "crawlsite.downloads.FewDownloads",
     "crawlsite.refreshes.SharedRefreshes",
     "crawlsite.busy.BusyPages",
     "axes.middleware.AxesMiddleware",

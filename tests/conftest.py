@@ -14,6 +14,7 @@ from hypothesis import settings as hypothesis_settings
 
 from crawlsite import refreshes
 from crawlsite.api import admission
+from crawlsite.health import views as health
 from dnscache import resolver
 from tests.emptying import empty_database
 from tests.nameserver import serve_names
@@ -70,6 +71,7 @@ def nobody_gets_what_another_looked_at() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(refreshes, "MOST_SECONDS", 0)
         patch.setattr(admission, "SHARE", 1)
+        patch.setattr(health, "KEPT_SECONDS", 0)
         yield
 
 

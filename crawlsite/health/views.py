@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from threading import Lock
+from time import monotonic
+
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -13,6 +16,11 @@ from crawlsite.health import probes
 from crawlsite.health.probes import OK
 from crawlsite.health.report import report
 
+#: how long an answer of `/readyz` is everybody's
+KEPT_SECONDS = 1.0
+_asking = Lock()
+_told: tuple[float, dict[str, str], int] = (-KEPT_SECONDS, {}, 503)
+
 
 @require_safe
 @never_cache
@@ -23,7 +31,20 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> HttpResponse:
-    """503 unless PostgreSQL, its tables, Redis and the bank are fit for use. Workers and keeper are told of, but pages work without."""
+    """503 unless PostgreSQL, its tables, Redis and the bank are fit for use. Workers and keeper are told of, but pages work without.
+
+    Anybody may ask, at any rate; what is told is up to KEPT_SECONDS old, so that asking costs nothing.
+    """
+    global _told
+    with _asking:
+        at, told, status = _told
+        if monotonic() - at >= KEPT_SECONDS:
+            told, status = _readiness()
+            _told = monotonic(), told, status
+    return JsonResponse(told, status=status)
+
+
+def _readiness() -> tuple[dict[str, str], int]:
     needed = {"postgresql": probes.postgresql(), "redis": probes.redis()}
     needed["bank"] = probes.bank() if needed["postgresql"] == OK else "unknown"
     told = {
@@ -31,7 +52,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
         "workers": probes.workers() if needed["redis"] == OK else "unknown",
         "keeper": probes.keeper() if needed["postgresql"] == OK else "unknown",
     }
-    return JsonResponse(told, status=200 if all(state == OK for state in needed.values()) else 503)
+    return told, 200 if all(state == OK for state in needed.values()) else 503
 
 
 @require_GET

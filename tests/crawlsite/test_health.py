@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import redis
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from crawling.keeper.leader import Leadership
+from crawlsite.health import views
 
 
 def test_the_process_says_that_it_answers_without_asking_anybody(client):
@@ -61,3 +63,14 @@ def test_not_ready_before_the_migrations(client):
 
     assert answer.status_code == 503
     assert "migrations are to be run" in answer.json()["postgresql"]
+
+
+def test_being_asked_often_costs_nothing(db, client, monkeypatch):
+    monkeypatch.setattr(views, "KEPT_SECONDS", 600)
+    monkeypatch.setattr(views, "_told", (-600.0, {}, 503))
+    first = client.get("/readyz")
+
+    with CaptureQueriesContext(connection) as queries:
+        again = client.get("/readyz")
+
+    assert (again.status_code, again.content, len(queries)) == (first.status_code, first.content, 0)

@@ -1,0 +1,108 @@
+"""Clients that are slow, or send and take too much, do not keep others from their pages."""
+
+from __future__ import annotations
+
+import io
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.test import RequestFactory
+
+from crawlsite.downloads import FewDownloads
+from crawlsite.env import for_child
+from crawlsite.front import MOST_BYTES, MOST_BYTES_OF_STRANGERS, Front
+from tests.crawlsite.programs import PROJECT
+
+#: a web server with one thread, whose clients have half a second
+PROGRAM = """
+from crawlsite import front
+front.REQUEST_SECONDS = 0.5
+def echo(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [environ["wsgi.input"].read()]
+application = front.Front(echo)
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("front")
+    (folder / "echo.py").write_text(PROGRAM)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    words = ["echo", "--no-control-socket", "--worker-class", "crawlsite.front.DeadlineWorker", "--threads", "1"]
+    command = [sys.executable, "-m", "gunicorn", *words, "--bind", f"127.0.0.1:{port}", "--pythonpath", str(folder)]
+    with subprocess.Popen(command, cwd=PROJECT, env=for_child({}), stderr=subprocess.PIPE, text=True) as process:
+        next(line for line in process.stderr if "Booting worker" in line)
+        yield port
+        process.terminate()
+
+
+@contextmanager
+def sending(port: int, text: str):
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(text.encode())
+        yield connection
+
+
+def answer_to(port: int, text: str) -> bytes:
+    with sending(port, text) as connection:
+        return connection.recv(65536)
+
+
+@pytest.mark.parametrize(
+    "begun",
+    ["GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nsome"],
+    ids=["head", "body"],
+)
+def test_a_request_that_never_ends_is_cut_and_the_next_is_answered(server, begun):
+    with sending(server, begun) as slow:
+        assert b"200 OK" in answer_to(server, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert b"200 OK" not in slow.recv(65536)
+
+
+def test_a_body_that_comes_in_pieces_arrives_whole(server):
+    with sending(server, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\nsome") as connection:
+        connection.sendall(b" more")
+        assert b"some more" in b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize(
+    ("length", "heads", "status"),
+    [
+        (MOST_BYTES_OF_STRANGERS, {}, "200 OK"),
+        (MOST_BYTES_OF_STRANGERS + 1, {}, "413 Request Entity Too Large"),
+        (MOST_BYTES_OF_STRANGERS + 1, {"HTTP_COOKIE": "csrftoken=x; sessionid=y"}, "200 OK"),
+        (MOST_BYTES_OF_STRANGERS + 1, {"HTTP_AUTHORIZATION": "Bearer x"}, "200 OK"),
+        (MOST_BYTES + 1, {"HTTP_AUTHORIZATION": "Bearer x"}, "413 Request Entity Too Large"),
+    ],
+)
+def test_a_body_is_refused_by_its_length_before_it_is_read(length, heads, status):
+    body, said = io.BytesIO(b"x" * length), []
+
+    def application(environ, start_response):
+        start_response("200 OK", [])
+        return [environ["wsgi.input"].read()]
+
+    Front(application)({"wsgi.input": body, "CONTENT_LENGTH": str(length), **heads}, lambda status, heads: said.append(status))
+
+    assert said == [status]
+    assert body.tell() == (length if status == "200 OK" else 0)
+
+
+def test_downloads_take_a_quarter_of_the_threads_and_leave_their_places(settings):
+    settings.WEB_THREADS = 8
+    gate = FewDownloads(lambda request: StreamingHttpResponse([b"a", b"b"]) if request.path == "/file" else HttpResponse("page"))
+    request = RequestFactory()
+    first, second, third = (gate(request.get("/file")) for _ in range(3))
+
+    assert (third.status_code, third["Retry-After"]) == (503, "10")
+    assert gate(request.get("/")).content == b"page"
+    assert b"".join(first) == b"ab"
+    first.close()
+    second.close()  # its reader left
+    assert [gate(request.get("/file")).status_code for _ in range(3)] == [200, 200, 503]

@@ -10,7 +10,7 @@ from types import FrameType
 from django.db import connections
 from rq import get_current_job
 
-from allocation.services import take_lease
+from allocation.services import is_holder, take_lease
 from crawling.cores import on_one_core
 from crawling.models import RunProcess
 from crawling.presence import present
@@ -43,7 +43,8 @@ def _run(process_id: int, epoch: int, worker: str) -> str:
         with on_one_core():
             return _work(process, process_id, epoch, worker)
     finally:
-        hand_in(process, process_id, epoch)
+        if is_holder(process=process_id, epoch=epoch, worker=worker):
+            hand_in(process, process_id, epoch)
         go_on(process)
 
 
@@ -51,7 +52,7 @@ def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
     shift = begin_shift(process, epoch=epoch, worker=worker)
     if shift is None:
         return "the run does not want a shift any more"
-    lease = LeaseThread(process_id=process_id, epoch=epoch, shift_id=shift.pk)
+    lease = LeaseThread(process_id=process_id, epoch=epoch, worker=worker, shift_id=shift.pk)
     work = ShiftWork(shift, lease, Buyer(shift))
 
     def wind_down(signum: int, frame: FrameType | None) -> None:

@@ -29,7 +29,8 @@ class Absent(NamedTuple):
 
 @contextmanager
 def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
-    """Show until the block ends that this process works on a shift. Where no file can be kept, the lease alone tells."""
+    """Show until the block ends that this process works on a shift; one that ends by an exception, as PostgreSQL's death, may not be
+    closed, and is told of as absent. Where no file can be kept, the lease alone tells."""
     path = _folder() / f"{process_id}-{epoch}"
     try:
         file = _locked_file(path, worker)
@@ -39,8 +40,8 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
         return
     try:
         yield
-    finally:
         path.unlink(missing_ok=True)
+    finally:
         os.close(file)
 
 

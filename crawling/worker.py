@@ -20,6 +20,7 @@ from rq.worker_registration import register
 
 import crawling.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
 from crawling.forking import prepare_to_fork
+from crawling.memory_limit import be_ended_first
 from crawling.rules.suspects import CERTAIN_LOSSES, NOBODY, Blame
 from crawling.services.losses import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.vitals import VITALS
@@ -88,6 +89,7 @@ class ShiftWorker(Worker):
         os.nice(NICENESS)
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        be_ended_first()
         super().main_work_horse(job, queue)
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:

@@ -1,4 +1,4 @@
-"""A worker whose documents of one type stop the interpreter: a regular expression that tries every combination, as `re` holds the lock."""
+"""A worker that reads types of documents that never end: of time, as an expression that holds the interpreter's lock, or of memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crawling.documents.base import Document, Source
 from crawling.documents.registry import READERS
 from crawling.worker import ShiftWorker
 
-FREEZES, BURNS = "application/x-freezes", "application/x-burns"
+FREEZES, BURNS, SWELLS = "application/x-freezes", "application/x-burns", "application/x-swells"
 
 
 def freeze(source: Source) -> Document:
@@ -23,9 +23,16 @@ def burn(source: Source) -> Document:
         sum(range(10_000))
 
 
+def swell(source: Source) -> Document:
+    """A megabyte and another one, for ever."""
+    taken = []
+    while True:
+        taken.append(bytearray(1024 * 1024))
+
+
 class FreezingWorker(ShiftWorker):
-    """Reads two types that nothing else does."""
+    """Reads three types that nothing else does."""
 
     def __init__(self, *args: object, **options: object) -> None:
-        READERS.update({FREEZES: freeze, BURNS: burn})
+        READERS.update({FREEZES: freeze, BURNS: burn, SWELLS: swell})
         super().__init__(*args, **options)

@@ -5,7 +5,7 @@ from allocation.services.asking import cancel_request, request_resources
 from allocation.services.checkpoints import keep_checkpoints
 from allocation.services.classes import add_class
 from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
-from allocation.services.leases import reap_expired, renew_lease, take_lease
+from allocation.services.leases import is_holder, reap_expired, renew_lease, take_lease
 from allocation.services.limits import change_claim, change_limits, change_process, enter_stage, set_capacity, set_reserved
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
 from allocation.services.pools import create_pool, register_process
@@ -49,6 +49,7 @@ __all__ = [
     "enter_stage",
     "finish_process",
     "forget_sent",
+    "is_holder",
     "keep_checkpoints",
     "keep_resources",
     "mark_sent",

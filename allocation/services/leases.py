@@ -30,10 +30,21 @@ def take_lease(*, process: int, epoch: int, worker: str) -> bool:
     return untaken.update(worker=worker, lease_until=_lease_end()) == 1
 
 
-def renew_lease(*, process: int, epoch: int) -> bool:
-    """Keep the shift's lease for another while. False: the shift is over, stop its work now."""
+def renew_lease(*, process: int, epoch: int, worker: str | None = None) -> bool:
+    """Keep the shift's lease for another while. False: the shift is over, stop its work now.
+
+    worker: who took it up, if that is to be compared, too (`is_holder`).
+    """
     alive = Process.objects.filter(pk=process, epoch=epoch, lease_until__isnull=False)
+    if worker is not None:
+        alive = alive.filter(worker=worker)
     return alive.update(lease_until=_lease_end()) == 1
+
+
+def is_holder(*, process: int, epoch: int, worker: str) -> bool:
+    """Whether this worker has the shift. Epochs alone do not tell after a failover to a server that lacks the last commits: it gives
+    the same number to another shift."""
+    return Process.objects.filter(pk=process, epoch=epoch, worker=worker).exists()
 
 
 def reap_expired() -> list[Reaped]:

@@ -10,12 +10,15 @@ import fcntl
 import logging
 import os
 import re
+import secrets
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
@@ -34,8 +37,20 @@ NOT_OF_NAMES = re.compile(r"[^A-Za-z0-9.]")
 
 
 def this_machine() -> str:
-    """This machine's name, as file names can have it."""
-    return NOT_OF_NAMES.sub("_", socket.gethostname())[:64]
+    """This machine's name, as file names can have it, with what tells it from others of the same name."""
+    return NOT_OF_NAMES.sub("_", socket.gethostname())[:55] + f".{_machine_id(Path(settings.STATE_DIR))}"
+
+
+@cache
+def _machine_id(state_dir: Path) -> str:
+    """Drawn once for each state directory, and kept there."""
+    path, fresh = state_dir / "machine_id", state_dir / f"machine_id.{os.getpid()}"
+    if not path.exists():
+        fresh.write_text(secrets.token_hex(4))
+        with suppress(FileExistsError):
+            os.link(fresh, path)  # whoever links first decides
+        fresh.unlink()
+    return path.read_text()
 
 
 class Slot:

@@ -30,6 +30,7 @@ class FetchStatus(IntEnum):
     FILE_REFUSED = -14
     ARCHIVE_BUSY = -20
     MEMORY_BUSY = -21
+    MEMORY_SPENT = -22
     TRAP = -30
     FILTERED = -40
     BLACK_LISTED = -41
@@ -61,6 +62,7 @@ SENTENCES = {
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
     FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
+    FetchStatus.MEMORY_SPENT: "Reading the document took more memory than its work process may have.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
     FetchStatus.BLACK_LISTED: "The black list of all crawls holds this address.",

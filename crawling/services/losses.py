@@ -8,8 +8,7 @@ from uuid import uuid4
 from django.db import InterfaceError, OperationalError
 from redis.exceptions import ConnectionError as RedisGone
 
-from allocation.models import Process
-from allocation.services import release_resources
+from allocation.services import is_holder, release_resources
 from crawling.frontier.locking import IN_THE_WAY, sqlstate
 from crawling.models import RunProcess
 from crawling.presence import absent
@@ -50,7 +49,7 @@ def shift_was_lost(process_id: int, epoch: int, ending: str, *, blame: Blame | N
 def close_shifts_lost_here() -> None:
     """Close the shifts of this machine whose process was killed together with the worker above it."""
     for lost in absent():
-        if Process.objects.filter(pk=lost.process_id, epoch=lost.epoch, worker=lost.worker).exists():
+        if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
             shift_was_lost(lost.process_id, lost.epoch, "lost: its operating-system process and its worker were killed")
 
 

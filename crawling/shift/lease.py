@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import partial
 
 from django.conf import settings
 from django.db import OperationalError, connections
@@ -27,8 +28,8 @@ class LeaseThread:
     The remote sites cannot be fenced, so a shift must stop by its own clock before others may think it dead.
     """
 
-    def __init__(self, *, process_id: int, epoch: int, shift_id: int) -> None:
-        self._bank_key = {"process": process_id, "epoch": epoch}
+    def __init__(self, *, process_id: int, epoch: int, worker: str, shift_id: int) -> None:
+        self._renew_in_bank = partial(renew_lease, process=process_id, epoch=epoch, worker=worker)
         self._shift_id = shift_id
         self._ended = threading.Event()
         self._lost = False
@@ -61,12 +62,12 @@ class LeaseThread:
         self._tried_at = time.monotonic()
         until = time.clock_gettime(CLOCK) + settings.BANK_LEASE_SECONDS * SAFE_PART
         try:
-            if renew_lease(**self._bank_key):
+            if self._renew_in_bank():
                 renew_hosts(self._shift_id, settings.BANK_LEASE_SECONDS)
                 self._until = until
             else:
                 self._lost = True
                 self._ended.set()
-        except OperationalError as error:  # PostgreSQL restarts, say: the next turn tries again
+        except (OperationalError, MemoryError) as error:  # PostgreSQL restarts, say: the next turn tries again
             logger.warning("lease not renewed", extra={"error": str(error)})
             connections.close_all()

@@ -14,10 +14,12 @@ from crawling.fetchers.progress import Board, say
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
+from crawling.memory_limit import give_back_free_memory
 from crawling.models import UrlState
 from crawling.processors.chain import Catch, read, step
 from crawling.processors.kit import Kit, LeaseLost
 from crawling.processors.visit import Visit
+from crawling.rules.politeness import retry_after
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
 from crawling.shift.workbench import Workbench
@@ -71,7 +73,7 @@ class ToePool:
             self._bench.close()
             made = None  # the shift that has the lease fetches it
         except Exception as error:  # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
-            made = _our_fault(claimed, error)
+            made = _stumbled(claimed, error)
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.free_at = visit.host_free_at = time.monotonic() + visit.delay
@@ -90,7 +92,7 @@ class ToePool:
         try:
             return read(catch, visit, self._kit)
         except Exception as error:  # as above: whatever a page makes us stumble over is that page's end only
-            return _our_fault(catch.claimed, error)
+            return _stumbled(catch.claimed, error)
 
     def _hand_in(self, outcome: Outcome) -> None:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
@@ -107,7 +109,14 @@ class ToePool:
         return not any(thread.is_alive() for thread in self._threads.values())
 
 
-def _our_fault(claimed: ClaimedUrl, error: Exception) -> Outcome:
-    logger.error("a toe stumbled", extra={"url": claimed.url}, exc_info=error)
+def _stumbled(claimed: ClaimedUrl, error: Exception) -> Outcome:
     told = f"{type(error).__name__}: {error}"[:500].replace("\0", "")
-    return Outcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
+    if not isinstance(error, MemoryError):
+        logger.error("a toe stumbled", extra={"url": claimed.url}, exc_info=error)
+        return Outcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
+    # It may be another's document that takes the memory at this moment, so it is tried again.
+    logger.warning("no memory was left", extra={"url": claimed.url})
+    give_back_free_memory()
+    retry = retry_after(claimed.attempts)
+    state = UrlState.FAILED if retry is None else UrlState.QUEUED
+    return Outcome(claimed.id, state, FetchStatus.MEMORY_SPENT, FetchStatus.MEMORY_SPENT.sentence, retry_seconds=retry)

@@ -16,6 +16,7 @@ from crawling.frontier.due import seconds_until_due
 from crawling.frontier.filtering import unbound_hosts
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.quarantine import states_of
+from crawling.memory_limit import MIB, MemoryLimit
 from crawling.models import CrawlJob, Run, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.sections.fetching import FetchingPart
@@ -57,7 +58,7 @@ class ShiftWork:
         self._shift, self._lease, self._buyer = shift, lease, buyer
         self._login_trouble = ""
         self._ending = ""
-        self._memory_stage = MemoryStage(buyer)
+        self._memory_stage, self._memory_limit = MemoryStage(buyer), MemoryLimit()
         fetching = self._fetching()
         self._kit = make_kit(shift, buyer, self._memory_stage.room, fetching)
         self._kit.login_failed = self._cannot_log_in
@@ -105,6 +106,7 @@ class ShiftWork:
                 if self._write_if_due():
                     self._hosts.refill()
                 self._memory_stage.tend()
+                self._allow_memory()
                 self._hosts.lease_more(self._buyer.held["fetch_slots"])
                 if time.monotonic() - self._looked_at > LOOK_SECONDS or self._has_nothing():
                     self._look()
@@ -166,6 +168,7 @@ class ShiftWork:
             self._collect()
             self._write_if_due()
             self._memory_stage.tend()
+            self._allow_memory()
             if time.monotonic() - self._looked_at > LOOK_SECONDS:
                 self._looked_at = time.monotonic()
                 self._show_toes()
@@ -208,7 +211,11 @@ class ShiftWork:
         """As many toes as are granted and ordered (B11's `setSize`)."""
         slots = min(self._buyer.held["fetch_slots"], run.crawl.claim["fetch_slots"])
         self._toes.set_size(min(slots, self._memory_stage.most_toes()))
+        self._allow_memory()
         self._buyer.obey(run.crawl.claim, self._toes.at_work())
+
+    def _allow_memory(self) -> None:
+        self._memory_limit.allow(self._buyer.held["memory"] * MIB)
 
     def _show_toes(self) -> None:
         """Write down what toes do, where that has changed."""
@@ -233,6 +240,7 @@ class ShiftWork:
         self._hosts.close(still_fetching=not all_ended)
         self._clerk.close()
         self._look_ups.close()
+        self._memory_limit.end()
         end_shift(self._shift, self._ending or "it failed")
 
     def _finish_writing(self) -> bool:

@@ -13,6 +13,7 @@ from allocation.selectors import outcome_of
 from allocation.services import (
     Reaped,
     ReleaseStatus,
+    is_holder,
     mark_sent,
     reap_expired,
     release_resources,
@@ -66,6 +67,22 @@ def test_lease_runs_for_the_pickup_time_then_for_the_lease_time(make_pool, make_
     settings.BANK_LEASE_SECONDS = 90
     assert renew_lease(process=process.pk, epoch=1)
     assert 80 < lease_left(process) <= 90
+
+
+def test_after_a_failover_that_lost_commits_the_shift_of_before_is_told_from_its_successor(make_pool, make_process):
+    """Both have the same epoch: the grant of the first one's successor is not known to the server that took over."""
+    process = make_process(make_pool(4), "p", (4,), (1,))
+    take_lease(process=process.pk, epoch=1, worker="before")
+    Process.objects.update(worker="")  # as the second server has it
+
+    assert take_lease(process=process.pk, epoch=1, worker="after")
+
+    assert not renew_lease(process=process.pk, epoch=1, worker="before")
+    assert renew_lease(process=process.pk, epoch=1, worker="after")
+    assert (is_holder(process=process.pk, epoch=1, worker="before"), is_holder(process=process.pk, epoch=1, worker="after")) == (
+        False,
+        True,
+    )
 
 
 def test_renewal_tells_a_lost_shift_to_stop(make_pool, make_process):

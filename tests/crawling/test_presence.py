@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import django_rq
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from allocation.models import Process
@@ -48,6 +49,13 @@ def test_a_shift_is_absent_once_its_process_was_killed_and_is_told_of_once(kille
 
     assert list(absent()) == [(7, 3, "w")]
     assert list(absent()) == []
+
+
+def test_a_shift_that_could_not_close_its_books_is_told_of():
+    with pytest.raises(OperationalError), present(7, 3, "w"):
+        raise OperationalError("PostgreSQL has ended, too")
+
+    assert list(absent()) == [(7, 3, "w")]
 
 
 def test_a_shift_that_ended_by_itself_leaves_nothing(tmp_path):

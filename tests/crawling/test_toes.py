@@ -241,3 +241,21 @@ def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, 
         pool.outcomes.get(timeout=10)
 
     assert order == ["slow", "other", "other", "other", "slow"]
+
+
+def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(pool, bench, kit, make_site, monkeypatch):
+    site = make_site({f"/{number}": "x" for number in range(2)})
+    get = Kit.get
+
+    def spend(self, address, dial, max_bytes=None, **options):
+        if address.target == "/0":
+            raise MemoryError
+        return get(self, address, dial, max_bytes, **options)
+
+    monkeypatch.setattr(Kit, "get", spend)
+    pool.set_size(1)
+    bench.put(visit_of(site, "/0", "/1"))
+    first, second = (pool.outcomes.get(timeout=10) for _ in range(2))
+
+    assert (first.state, first.status, first.retry_seconds is None) == (UrlState.QUEUED, FetchStatus.MEMORY_SPENT, False)
+    assert second.state == UrlState.SUCCEEDED

@@ -159,3 +159,13 @@ def test_a_disk_that_is_full_pauses_the_run_and_loses_nothing(make_site, order, 
     work_off(run)
 
     assert (run.state, len(judge(run))) == ("finished", 41)
+
+
+def test_two_machines_of_one_name_have_files_of_their_own(settings, tmp_path):
+    names = []
+    for state in ("one", "two", "one"):
+        settings.STATE_DIR = tmp_path / state
+        settings.STATE_DIR.mkdir(exist_ok=True)
+        names.append(this_machine())
+
+    assert names[0] == names[2] != names[1]

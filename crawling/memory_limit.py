@@ -1,0 +1,69 @@
+"""How much memory a work process may have, set with the kernel: a document that wants more costs its own URL, and nobody else anything."""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import sys
+import threading
+from pathlib import Path
+
+MIB = 1024 * 1024
+#: beside what a process has from its worker: its own code and connections, and what is made of documents
+BESIDE_BYTES = 150 * MIB
+#: the system's 8 MiB for each thread would be most of what a limit allows
+STACK_BYTES = 2 * MIB
+#: glibc's mallopt: memory of so many bytes is given back to the system as soon as it is free; and how many arenas threads may spread over
+M_MMAP_THRESHOLD, LARGE_BYTES = -3, 256 * 1024
+M_ARENA_MAX, ARENAS = -8, 2
+#: the kernel ends a work process sooner than what it works for, as PostgreSQL
+OOM_SCORE = "500"
+_libc = ctypes.CDLL(None)
+
+
+class MemoryLimit:
+    """Of this process, from where it stands now. Where the system does not tell that (Linux does), there is none."""
+
+    def __init__(self) -> None:
+        self._begins_with = _data_bytes()
+        self._set = 0
+        threading.stack_size(STACK_BYTES)
+        if sys.platform == "linux" and hasattr(_libc, "mallopt"):
+            _libc.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
+            _libc.mallopt(M_ARENA_MAX, ARENAS)
+
+    def allow(self, held_bytes: int) -> None:
+        """Let the process have so much for documents, as the bank granted it; an allocation beyond that raises MemoryError."""
+        wanted = self._begins_with + BESIDE_BYTES + threading.active_count() * STACK_BYTES + held_bytes
+        if self._begins_with and wanted != self._set:
+            hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+            resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+            self._set = wanted
+
+    def end(self) -> None:
+        """Let this process have what the system lets it have."""
+        if self._set:
+            hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+            resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+        threading.stack_size(0)
+
+
+def be_ended_first() -> None:
+    """Let the kernel end this process before others when a machine has no memory left."""
+    if sys.platform == "linux":
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
+
+
+def give_back_free_memory() -> None:
+    """Give the system what a large document has left free."""
+    if hasattr(_libc, "malloc_trim"):
+        _libc.malloc_trim(0)
+
+
+def _data_bytes() -> int:
+    """What RLIMIT_DATA counts of this process; 0: the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:")), 0)

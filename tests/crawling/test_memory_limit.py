@@ -1,0 +1,49 @@
+"""A work process has the memory that the bank granted and a fixed amount beside it; a document that wants more costs nobody else."""
+
+from __future__ import annotations
+
+import threading
+
+import psutil
+import pytest
+
+from crawling.memory_limit import MIB
+from crawling.services.creating import create_crawl, start_run
+from tests.freezing import SWELLS
+from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
+
+SWELLING = [*WORKER[:4], "tests.freezing.FreezingWorker", *WORKER[5:]]
+CLAIMED_MIB = 64
+
+
+def largest(worker, over, sizes):
+    """The most that a work process of this worker has had in memory."""
+    while not over.wait(0.02):
+        try:
+            sizes.append(horse_of(worker).memory_info().rss)
+        except (AttributeError, psutil.Error):
+            continue
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_document_that_would_take_all_memory_is_left_unread_and_the_shift_goes_on(make_site, order, tmp_path):
+    pages = {f"/{n}": "x" for n in range(50)}
+    links = "".join(f'<a href="{path}">x</a>' for path in ["/swells", *pages])
+    site = make_site({"/": links, "/swells": (200, {"Content-Type": SWELLS}, "x"), **pages})
+    run = start_run(create_crawl(order(f"{site.url}/", claim={"memory": CLAIMED_MIB})))
+    sizes, over = [], threading.Event()
+
+    with running_stack(tmp_path) as stack:
+        stack.start(KEEPER)
+        worker = stack.start(SWELLING)
+        watch = threading.Thread(target=largest, args=(worker, over, sizes))
+        watch.start()
+        try:
+            wait_until(lambda: run.urls.filter(state="s").count() == 52)
+        finally:
+            over.set()
+            watch.join()
+
+    assert not run.urls.exclude(losses=0, attempts=1).exists()
+    assert run.processes.get().shifts.count() == 1
+    assert max(sizes) < (250 + CLAIMED_MIB) * MIB

@@ -67,8 +67,6 @@ class NameServer:
         scenario, _, argument = name.partition(".")[0].partition("-")
         if name in self.failing:
             response.set_rcode(dns.rcode.SERVFAIL)
-        elif addresses := self.hosts.get(name) or self.hosts.get(f"*.{name.partition('.')[2]}"):
-            add(response, name, rdtype, addresses)
         elif scenario in ("noedns", "header") and query.edns >= 0:
             response.set_rcode(dns.rcode.FORMERR)
             response.use_edns(False)
@@ -79,6 +77,8 @@ class NameServer:
             or (scenario == "tcsix" and rdtype == dns.rdatatype.AAAA)
         ):
             return None
+        elif addresses := self.hosts.get(name) or self.hosts.get(f"*.{name.partition('.')[2]}"):
+            add(response, name, rdtype, addresses)
         elif transport == "udp" and scenario in ("tc", "tcdead", "tcsix", "many"):
             response.flags |= dns.flags.TC
         elif scenario == "rebind":

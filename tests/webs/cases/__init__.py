@@ -1,11 +1,12 @@
 """The cases, by subject."""
 
 from tests.webs.case import Case
-from tests.webs.cases import answers, documents, moments, names, traps
+from tests.webs.cases import answers, documents, growing, moments, names, traps
 
 CASES: list[Case] = [
     *answers.CASES,
     *documents.CASES,
+    *growing.CASES,
     *moments.CASES,
     *traps.CASES,
     *names.CASES,

@@ -1,7 +1,21 @@
-"""Names that are hard to resolve."""
+"""Names that are hard to resolve: `tests/dns_scenarios.py` says what the name server does."""
 
 from __future__ import annotations
 
-from tests.webs.case import Case
+from tests.webs.case import Case, answer
 
-CASES: list[Case] = []
+
+def named(says, label, *, small=True):
+    hosts = (f"{label}.web.test",)
+    return Case(f"a name server that {says}", {"/": answer("here")}, hosts=hosts, small=small)
+
+
+CASES: list[Case] = [
+    named("is drowned out by 1,000 forged answers", "flood-1000"),
+    named("is drowned out by forged answers, but over TCP", "drown-100"),
+    named("is forestalled by a forged answer in other letters", "spelt"),
+    # not beside the others, whose name server it is as well: one that answers so is not doubted
+    named("answers in small letters", "fold", small=False),
+    named("does not know EDNS", "noedns"),
+    named("loses the first packet of each type", "drop1"),
+]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 
-from crawling.fetchers.dial import PinnedSession
 from crawling.rules.addresses import canonical_address
 from crawling.rules.scope import Reach, Scope
 from dnscache.regions.levels import levels_of
@@ -13,11 +12,10 @@ ANY = "www.example.org"
 
 
 def prepare_to_fork() -> None:
-    """Read the certificates and the list of public suffixes, which takes each shift 50 ms otherwise.
+    """Read the list of public suffixes, which takes each shift 30 ms otherwise.
 
     What is there by then is no garbage: to look through it would stop all toes for 70 ms again and again, and have each shift copy it.
     """
-    PinnedSession().close()
     Scope.of_seeds(Reach.DOMAIN, [canonical_address(f"https://{ANY}/")], None)
     levels_of(ANY)
     gc.freeze()

@@ -13,7 +13,9 @@ from urllib3 import HTTPHeaderDict
 
 #: a host that asks for more means no good
 MOST_COOKIES = 100
-LONGEST = 8192
+LONGEST = 4096
+#: and with one request go no more than this many bytes, the latest first: servers answer 431 to twice as much
+MOST_SENT = 8192
 PARTS = ("version", "name", "value", "port", "domain", "path", "secure", "expires", "discard")
 
 
@@ -35,7 +37,11 @@ class Cookies:
         """What to send back to a URL; empty: nothing."""
         if self._is_empty:  # as with most hosts: to ask the jar costs more than to parse a small page
             return ""
-        return get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
+        said: str = get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
+        while len(said) > MOST_SENT:
+            self._forget_oldest()
+            said = get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
+        return said
 
     def take(self, url: str, headers: HTTPHeaderDict) -> None:
         """Keep what the answer asks to be sent back, and forget what it asks to be forgotten."""

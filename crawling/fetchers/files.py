@@ -10,10 +10,10 @@ from email.utils import formatdate
 from mimetypes import guess_type
 from urllib.parse import unquote_to_bytes
 
+from crawling.fetchers.decoding import PIECE_BYTES
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.listing import HEADERS, MOST_ENTRIES, as_page
 from crawling.fetchers.task import Task
-from crawling.fetchers.wire import PIECE_BYTES
 from crawling.rules.statuses import FetchStatus
 
 #: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait

@@ -12,10 +12,10 @@ from mimetypes import guess_type
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from crawling.fetchers.decoding import PIECE_BYTES
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.listing import HEADERS, as_page
 from crawling.fetchers.task import Task
-from crawling.fetchers.wire import PIECE_BYTES
 from crawling.rules.statuses import FetchStatus
 
 #: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503

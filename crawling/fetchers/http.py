@@ -6,24 +6,27 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
-from typing import IO
+from typing import cast
 
-from urllib3.exceptions import HTTPError, NewConnectionError, SSLError, TimeoutError
+from requests import Response
+from requests.exceptions import RequestException
 
 from crawling.fetchers.cookies import Cookies
-from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.egress import ProxyFailed, Way
+from crawling.fetchers.decoding import PIECE_BYTES
+from crawling.fetchers.dial import Body, PinnedSession
+from crawling.fetchers.egress import Way
+from crawling.fetchers.faults import Stale, why_not
 from crawling.fetchers.progress import say
 from crawling.fetchers.room import Room
-from crawling.fetchers.wire import PIECE_BYTES, Incoming
 from crawling.models import Page
 from crawling.rules.exchanges import Exchange
 from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
 
-#: a payload for the archive is kept in memory up to this size, and on disk beyond it (SEEDS W7)
-SPOOL_BYTES = 128 * 1024
+#: what is unpacked is collected in memory up to this size, or up to a toe's share of it if that is less
+MOST_COLLECTED = 1024 * 1024
+CUT_SHORT = "The packed document breaks off; what had come of it was read."
 
 
 #: asked of the head of an answer that has a document: its type and stated length; None: it may be read, otherwise why not
@@ -39,6 +42,7 @@ class Fetched:
     exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be closed.
     unchanged_since: id of the earlier page whose body and headers these are, since the server says that they still hold.
     reused: the page of another crawl that this answer was.
+    is_stale: a kept connection was closed before the answer, so that nothing is known, and asking again is no second try.
     """
 
     status: int
@@ -51,6 +55,7 @@ class Fetched:
     exchange: Exchange | None = None
     unchanged_since: int | None = None
     reused: Page | None = None
+    is_stale: bool = False
 
     def close(self) -> None:
         """Let the exchange go, for an answer that nothing is made of."""
@@ -122,62 +127,97 @@ def fetch(
     room: where the body is kept, which the caller leaves when it is done. keep: hand on the exchange, too.
     judge: says of an answer's head whether to read on.
     """
-    reader = _Reader(max_bytes, received, room or Room())
-    if not keep:
-        return _fetch(session, url, address, headers, reader, how, judge, None)
-    payload: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # whoever gets the exchange closes it
-    fetched = None
-    try:
-        fetched = _fetch(session, url, address, headers, reader, how, judge, payload)
-        return fetched
-    finally:
-        if fetched is None or fetched.exchange is None:
-            payload.close()
-
-
-def _fetch(
-    session: PinnedSession,
-    url: str,
-    address: str,
-    headers: Mapping[str, str],
-    reader: _Reader,
-    how: How,
-    judge: Judge | None,
-    payload: IO[bytes] | None,
-) -> Fetched:
     started = time.monotonic()
     say(Step.FETCHING, url)
     if how.cookies and (cookie := how.cookies.header(url)):
         headers = {**headers, "Cookie": cookie}
+    body: Body | None = None
+    fetched = Fetched(FetchStatus.BROKEN_ANSWER)
     try:
-        with session.get_pinned(
-            url, address=address, headers=headers, timeout=how.timeouts, method=how.method, body=how.body, way=how.way
-        ) as response:
-            if how.cookies:
-                how.cookies.take(url, response.headers)
-            answered = response.headers
-            if judge and (unwanted := _unwanted(response.status, answered, judge)):
-                return Fetched(unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], response.status)
-            say(Step.READING)
-            body = reader.read(response, payload)
-            seconds = time.monotonic() - started
-            if body is None or len(body) > reader.most:
-                status = FetchStatus.MEMORY_BUSY if body is None else FetchStatus.TOO_BIG
-                return Fetched(status, answered, body or b"", seconds, status.sentence, response.status)
-            exchange = None if payload is None else _exchange(response, payload, how)
-            return Fetched(response.status, answered, body, seconds, "", response.status, exchange=exchange)
-    except HTTPError as trouble:
-        status, error = why_not(trouble), str(trouble)
-    return Fetched(status, seconds=time.monotonic() - started, error=error[:500].replace("\0", ""))
+        response = session.get_pinned(
+            url,
+            address=address,
+            headers=headers,
+            timeout=how.timeouts,
+            method=how.method,
+            body=how.body,
+            way=how.way,
+            most=max_bytes,
+            received=received,
+            wants=lambda status, fields: not _unwanted(status, fields, judge),
+        )
+        body = cast(Body, response.raw)
+        fetched = _read(response, started, max_bytes, room or Room(), how, judge, keep=keep)
+    except RequestException as fault:
+        status, is_stale = why_not(fault), isinstance(fault, Stale)
+        error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
+        fetched = Fetched(status, seconds=time.monotonic() - started, error=error, is_stale=is_stale)
+    finally:
+        if body and not fetched.exchange:
+            body.close()
+    return fetched
 
 
-def _exchange(answer: Incoming, payload: IO[bytes], how: How) -> Exchange:
-    request = masked_request(answer.sent_bytes, how.hidden)
-    return Exchange(request, answer.head_bytes, payload, is_plain="Content-Encoding" not in answer.headers)
+def _read(
+    response: Response, started: float, most: int, room: Room, how: How, judge: Judge | None, *, keep: bool
+) -> Fetched:  # fmt: skip
+    body = cast(Body, response.raw)
+    answered, http_status = body.headers, response.status_code
+    if how.cookies:
+        how.cookies.take(response.url, answered)
+    if unwanted := _unwanted(http_status, answered, judge):
+        return Fetched(unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], http_status)
+    seconds = time.monotonic() - started
+    document, error = _document(body, most, room)
+    if isinstance(error, FetchStatus):
+        return Fetched(error, answered, document, seconds, error.sentence, http_status)
+    exchange = None
+    if keep:
+        request = masked_request(body.request, how.hidden)
+        exchange = Exchange(
+            request, body.head, body.file, is_plain="Content-Encoding" not in answered, is_cut_short=bool(error)
+        )  # fmt: skip
+    return Fetched(http_status, answered, document, seconds, error, http_status, exchange=exchange)
 
 
-def _unwanted(status: int, headers: Mapping[str, str], judge: Judge) -> tuple[FetchStatus, str] | None:
-    if not 200 <= status < 300:
+def _document(body: Body, most: int, room: Room) -> tuple[bytes, FetchStatus | str]:
+    """The body unpacked; or its beginning and why there is no more of it. A sentence: what came is all there is, but not whole.
+
+    Whether it is too big is known before memory is asked for: until then it is in a file.
+    """
+    if body.size > most:
+        return _start(body, most), FetchStatus.TOO_BIG
+    if "Content-Encoding" not in body.headers:
+        if not room.admits(body.size):
+            return b"", FetchStatus.MEMORY_BUSY
+        body.file.seek(0)
+        return body.file.read(), ""
+    body.file.seek(0)
+    pieces = body.unpacked(iter(lambda: body.file.read(PIECE_BYTES), b""))
+    with SpooledTemporaryFile(min(room.share, MOST_COLLECTED)) as collected:
+        size = 0
+        for piece in pieces:
+            collected.write(piece)
+            size += len(piece)
+            if size > most:
+                break
+        if size <= most and not room.admits(size):
+            return b"", FetchStatus.MEMORY_BUSY
+        collected.seek(0)
+        document = collected.read(min(size, most + PIECE_BYTES))
+    if size > most:
+        return document, FetchStatus.TOO_BIG
+    return document, CUT_SHORT if pieces.is_cut_short else ""
+
+
+def _start(body: Body, most: int) -> bytes:
+    """As much of a body that is too big as shows it; what is packed shows nothing."""
+    body.file.seek(0)
+    return b"" if "Content-Encoding" in body.headers else body.file.read(most + PIECE_BYTES)
+
+
+def _unwanted(status: int, headers: Mapping[str, str], judge: Judge | None) -> tuple[FetchStatus, str] | None:
+    if judge is None or not 200 <= status < 300:
         return None
     return judge(Fetched(status, headers).content_type, _stated_length(headers))
 
@@ -186,47 +226,3 @@ def _stated_length(headers: Mapping[str, str]) -> int | None:
     """What Content-Length says, if it says something."""
     stated = headers.get("Content-Length", "")
     return int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 19 else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads bodies of at most so many bytes."""
-
-    most: int
-    received: Callable[[int], None]
-    room: Room
-
-    def read(self, response: Incoming, payload: IO[bytes] | None) -> bytes | None:
-        """The body, or as much of it as shows that it is too big; None: there was no room for it. The payload gets it as it came."""
-        pieces: list[bytes] = []
-        total = counted = 0
-        expected = self._expected(response.headers)
-        for piece in response.stream(payload):
-            total += len(piece)
-            counted = self._count(response.count, counted)
-            if not self.room.admits(total, expected):
-                return None
-            pieces.append(piece)
-            if total > self.most:
-                break
-        self._count(response.count, counted)
-        return b"".join(pieces)
-
-    def _expected(self, headers: Mapping[str, str]) -> int:
-        """How large the body will be, as far as one can know."""
-        length = None if "Content-Encoding" in headers else _stated_length(headers)
-        return min(self.most if length is None else length, self.most + PIECE_BYTES)
-
-    def _count(self, come: int, counted: int) -> int:
-        if come > counted:
-            self.received(come - counted)
-        return come
-
-
-def why_not(trouble: HTTPError) -> FetchStatus:
-    """Tell a server that accepted nothing from one that fell silent and one that broke off."""
-    if isinstance(trouble, SSLError):
-        return FetchStatus.TLS_FAILED
-    if isinstance(trouble, NewConnectionError):
-        return FetchStatus.PROXY_FAILED if isinstance(trouble, ProxyFailed) else FetchStatus.CONNECT_FAILED
-    return FetchStatus.TIMED_OUT if isinstance(trouble, TimeoutError) else FetchStatus.BROKEN_ANSWER

@@ -23,8 +23,9 @@ class _Wait:
 class Room:
     """Shared by the toes of a shift.
 
-    Each toe has `share` bytes of its own. What a larger document needs beyond them is taken from the rest in one piece, before more of it
-    is read, and given back when it is done: a toe that holds a piece never waits for another, so pieces always come back.
+    Each toe has `share` bytes of its own. What a larger document needs beyond them is taken from the
+    rest in one piece, before the document is taken out of the file in which it came, and given back
+    when it is done: a toe that holds a piece never waits for another, so pieces always come back.
     Waits are served in their order.
     """
 
@@ -35,12 +36,12 @@ class Room:
         self._changed = threading.Condition()
         self._is_ending = False
 
-    def admits(self, size: int, most: int) -> bool:
-        """Whether the toe that asks may hold `size` bytes, of a document of `most` at the most; waits for them, but not for ever."""
+    def admits(self, size: int) -> bool:
+        """Whether the toe that asks may hold a document of `size` bytes; waits for them, but not for ever."""
         piece = self._taken.get(threading.get_ident(), 0)
         if size <= self.share + piece:
             return True
-        return not piece and self._take(max(size, most) - self.share)
+        return not piece and self._take(size - self.share)
 
     def _take(self, size: int) -> bool:
         say(Step.WAITING_FOR_MEMORY)

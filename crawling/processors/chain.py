@@ -95,6 +95,9 @@ def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit
     if fetched.status == FetchStatus.CONNECT_FAILED and visit.demote(dial):
         visit.urls.appendleft(claimed)  # at its next address
         return None
+    if fetched.is_stale:
+        visit.urls.appendleft(claimed)  # once more after the host's delay: nothing was sent over a new connection
+        return None
     if must_answer(visit, claimed, address, fetched, kit):
         fetched.close()
         visit.urls.appendleft(claimed)

@@ -53,6 +53,7 @@ class LeaseLost(Exception):
     """The hosts may be another shift's by now: nothing is asked of them any more."""
 
 
+NOT_ASKED = "The server says that the document has not changed (304), which nobody asked."
 #: what an answer may have beside its document: headers, the marks between chunks
 WRAPPING_BYTES = 1024 * 1024
 
@@ -164,6 +165,8 @@ class Kit:
         )
         if fetched.status == HTTPStatus.UNAUTHORIZED:
             session.challenges[address.origin] = fetched.headers.get("WWW-Authenticate", "")
+        if fetched.status == HTTPStatus.NOT_MODIFIED and not asking:
+            return replace(fetched.without_exchange(), status=FetchStatus.MALFORMED, error=NOT_ASKED)
         if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
             fetched.close()
             return Fetched(FetchStatus.PROXY_FAILED, error=f"{FetchStatus.PROXY_FAILED.sentence} (it wants other credentials)")
@@ -202,7 +205,12 @@ class Kit:
         return self.fetching.credentials.get(address.host_key, "") if may_have else ""
 
     def _headers(self, address: Address, session: HostSession, how: How) -> dict[str, str]:
-        headers = {"User-Agent": self.user_agent, "Accept": "*/*", "Accept-Encoding": "gzip, deflate", "Connection": "keep-alive"}
+        headers = {
+            "User-Agent": self.user_agent,
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip, deflate, br, zstd",
+            "Connection": "keep-alive",
+        }
         may_have = self.recipients.may_have_headers(address)
         own = dict(self.fetching.headers_for(of_a_seed=may_have))
         headers = {name: value for name, value in headers.items() if name.lower() not in {each.lower() for each in own}} | own
@@ -235,6 +243,8 @@ class Kit:
         return fetched
 
     def _judge_answer(self, content_type: str, length: int | None) -> tuple[FetchStatus, str] | None:
+        if length and length > self.max_document_bytes:
+            return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
         ruling = self.filters.judge_answer(content_type, length)
         if ruling is None:
             return None

@@ -28,6 +28,8 @@ class FetchStatus(IntEnum):
     TOO_MANY_REDIRECTS = -12
     PROXY_FAILED = -13
     FILE_REFUSED = -14
+    UNDECODABLE = -15
+    MALFORMED = -16
     ARCHIVE_BUSY = -20
     MEMORY_BUSY = -21
     MEMORY_SPENT = -22
@@ -60,6 +62,8 @@ SENTENCES = {
     FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
     FetchStatus.PROXY_FAILED: "The crawl's proxy could not be reached or would not serve us.",
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
+    FetchStatus.UNDECODABLE: "The document is packed in a way that cannot be unpacked here.",
+    FetchStatus.MALFORMED: "The server's answer breaks the rules of HTTP.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
     FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
     FetchStatus.MEMORY_SPENT: "Reading the document took more memory than its work process may have.",

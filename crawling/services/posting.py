@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.utils import timezone
-from urllib3.exceptions import HTTPError
+from requests.exceptions import RequestException
 
 from crawling.access import allowed_networks, identity
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.http import why_not
+from crawling.fetchers.faults import why_not
 from crawling.models import Delivery
 from crawling.rules.addresses import read_address
 from crawling.rules.alerts import signature
@@ -37,6 +37,6 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
     }
     try:
         with session.get_pinned(address.url, address=vetted.permitted[0], headers=headers, method="POST", body=body) as response:
-            return f"Answered {response.status}.", 200 <= response.status < 300
-    except HTTPError as error:
+            return f"Answered {response.status_code}.", 200 <= response.status_code < 300
+    except RequestException as error:
         return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False

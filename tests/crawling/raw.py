@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import fetch
 
-AGENT = {"User-Agent": "test", "Accept-Encoding": "gzip, deflate"}
+AGENT = {"User-Agent": "test", "Accept-Encoding": "gzip, deflate, br, zstd"}
 OK = b"HTTP/1.1 200 OK\r\n"
 
 

@@ -313,7 +313,7 @@ def asking_for(*cookies):
     return HTTPHeaderDict([("Set-Cookie", cookie) for cookie in cookies])
 
 
-@pytest.mark.parametrize("written", [b"a=b\r\n c", b"a=b\0c", b'a="b\r\n\tc"', b"a\r\n b=c"])
+@pytest.mark.parametrize("written", [b"a=b\r\n c", b'a="b\r\n\tc"', b"a\r\n b=c"])
 def test_no_cookie_breaks_the_request_that_brings_it_back(written):
     cookies, empty = Cookies(), b"Content-Length: 0\r\n\r\n"
     asking = say(OK + b"Set-Cookie: " + written + b"\r\n" + empty, then=say(OK + empty))

@@ -3,7 +3,7 @@ import threading
 from ipaddress import ip_network
 
 import pytest
-from urllib3.exceptions import HTTPError, NewConnectionError, SSLError, TimeoutError
+from requests.exceptions import ConnectionError, InvalidURL, ReadTimeout, SSLError
 
 from crawling.fetchers.dial import PinnedSession
 from crawling.rules.vetting import Allowed, vet
@@ -28,7 +28,7 @@ def certificate(tmp_path_factory):
 def text(session, url, *, headers=AGENT, **options):
     """Read an answer to its end."""
     with session.get_pinned(url, headers=headers, **options) as response:
-        return b"".join(response.stream()).decode()
+        return response.content.decode()
 
 
 def test_the_socket_goes_to_the_address_and_the_name_into_the_host_header(session, make_site):
@@ -73,7 +73,7 @@ def test_a_redirect_is_handed_back_not_followed(session, make_site):
     site = make_site({"/": (302, {"Location": f"{inside.url}/secret"}, "")})
 
     with session.get_pinned(f"{site.url}/", address=site.address, headers=AGENT) as response:
-        assert (response.status, response.headers["Location"]) == (302, f"{inside.url}/secret")
+        assert (response.status_code, response.headers["Location"]) == (302, f"{inside.url}/secret")
     assert not inside.connections
 
 
@@ -125,7 +125,7 @@ def test_a_request_without_a_vetted_address_is_not_sent(session, make_site):
 
 @pytest.mark.parametrize("url", ["ftp://a.test/", "/relative", "http:///x"])
 def test_what_is_no_web_address_is_refused(session, url):
-    with pytest.raises(HTTPError):
+    with pytest.raises(InvalidURL):
         text(session, url, address="127.0.0.1")
 
 
@@ -140,7 +140,7 @@ def test_a_refused_connection_is_an_error_that_names_the_address(session):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://a.test:{closed.getsockname()[1]}/"
-        with pytest.raises(NewConnectionError, match=r"127\.0\.0\.1"):
+        with pytest.raises(ConnectionError, match=r"127\.0\.0\.1"):
             text(session, url, address="127.0.0.1")
 
 
@@ -148,7 +148,7 @@ def test_a_server_that_stays_silent_is_a_read_timeout(session, make_site):
     over = threading.Event()
     site = make_site({"/": lambda request: (over.wait(10), (200, {}, "late"))[1]})
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(ReadTimeout):
         text(session, f"{site.url}/", address=site.address, timeout=(1, 0.1))
     over.set()
 
@@ -171,9 +171,9 @@ def test_https_refuses_a_certificate_for_another_name(make_site, certificate):
     site = make_site({"/": "safe"}, tls=tls_context(certificate))
 
     with PinnedSession(authorities=str(certificate)) as session:
-        with pytest.raises(SSLError, match="mismatch"):
+        with pytest.raises(SSLError, match="no alternative certificate subject name"):
             text(session, f"https://wrong.test:{site.port}/", address=site.address)
-        with pytest.raises(SSLError, match="mismatch"):
+        with pytest.raises(SSLError, match="no alternative certificate subject name"):
             text(session, f"https://127.0.0.1:{site.port}/", address=site.address)
     assert not site.log
 

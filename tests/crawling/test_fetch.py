@@ -6,9 +6,9 @@ import zlib
 
 import pytest
 
+from crawling.fetchers.decoding import PIECE_BYTES
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched
-from crawling.fetchers.wire import PIECE_BYTES
 from crawling.rules.statuses import FetchStatus
 from tests.crawling.raw import OK, get, say, say_all, serve_raw
 

@@ -64,10 +64,10 @@ def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
     room, got, done = Room(share=10, rest=100), [], threading.Event()
 
     def toe(name, size):
-        assert room.admits(10, size)
-        assert room.admits(11, size)
+        assert room.admits(10)
+        assert room.admits(size)
         got.append(name)
-        assert room.admits(size, size)
+        assert room.admits(size)
         done.wait(10)
         room.leave()
 
@@ -91,7 +91,7 @@ def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
 
 def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
     room, answers = Room(share=10), []
-    thread = threading.Thread(target=lambda: answers.append(room.admits(11, 20)))
+    thread = threading.Thread(target=lambda: answers.append(room.admits(20)))
     thread.start()
     wait_for(lambda: room.shortage() == 10)
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+
+import brotli
+
+from crawling.fetchers.decoding import zstd
 from crawling.rules.statuses import FetchStatus
 from tests.webs.case import Case, answer, links
 
@@ -40,4 +46,130 @@ CASES = [
         order={"max_document_bytes": 10_000},
         small=True,
     ),
+]
+
+MIB = 1024 * 1024
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+def without_end(head: bytes, piece: bytes):
+    """An answer that goes on for as long as anybody reads it."""
+
+    def talk(talk):
+        if talk.send(OK + head + b"\r\n"):
+            talk.send_all(piece for _ in range(10_000))
+
+    return talk
+
+
+def bomb(kind: int) -> bytes:
+    press = zlib.compressobj(9, wbits=kind)
+    zeros = bytes(MIB)
+    return b"".join(press.compress(zeros) for _ in range(200)) + press.flush()
+
+
+def cookie_hoard(talk):
+    """Each page asks for more cookies, and more than 16 KiB of them in one request is refused."""
+    sent = len(talk.asked.headers.get("cookie", ""))
+    if sent > 16_000:
+        return answer(status=431)
+    cookies = "\r\n".join(
+        f"Set-Cookie: {talk.path.strip('/') or 'home'}{number}={'x' * 4000}" for number in range(10)
+    )
+    body = links(*(f"/{number}" for number in range(5))).encode()
+    return OK + f"Content-Length: {len(body)}\r\n{cookies}\r\n\r\n".encode() + body
+
+
+def closes_under_the_second(talk):
+    """Keeps the connection after the first page and closes it under the next request, once."""
+    if talk.path == "/a" and talk.try_number == 1:
+        return None
+    return answer(links("/a") if talk.path == "/" else "a")
+
+
+TOO_BIG = ("f", FetchStatus.TOO_BIG)
+MALFORMED = ("f", FetchStatus.MALFORMED)
+#: more than the claim of 6 MiB lets documents be
+ORDER = {"claim": {"fetch_slots": 2, "memory": 6}}
+
+CASES += [
+    Case(
+        name,
+        OK + fields + b"Content-Length: 2\r\n\r\nhi" if b"Length" not in fields else OK + fields,
+        verdict=MALFORMED,
+        small=True,
+    )
+    for name, fields in {
+        "a header line without a colon": b"rubbish\r\n",
+        "a NUL in a header": b"A: b\0c\r\n",
+        "Content-Length: +2": b"Content-Length: +2\r\n\r\nhi",
+        "two lengths": b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi",
+        "chunked that is not the last coding": b"Transfer-Encoding: chunked, gzip\r\n",
+    }.items()
+]
+CASES += [
+    Case(
+        "304 that nobody asked for",
+        b"HTTP/1.1 304 Not Modified\r\n\r\n",
+        verdict=MALFORMED,
+        small=True,
+    ),
+    Case(
+        "an unknown Content-Encoding",
+        answer(b"<a href=/x>", {"Content-Encoding": "x-own"}),
+        verdict=("f", FetchStatus.UNDECODABLE),
+        most_requests=1,
+        small=True,
+    ),
+    Case(
+        "br and zstd",
+        {
+            "/": answer(brotli.compress(links("/a").encode()), {"Content-Encoding": "br"}),
+            "/a": answer(zstd.compress(links("/b").encode()), {"Content-Encoding": "zstd"}),
+            "/b": answer("b"),
+        },
+        pages_end={"/a": ("s", 200), "/b": ("s", 200)},
+        small=True,
+    ),
+    Case(
+        "gzip that is cut off",
+        answer(gzip.compress(links("/a").encode() * 100)[:-12], {"Content-Encoding": "gzip"}),
+        judge=lambda seen: [] if "breaks off" in seen.url("/").error else ["not marked"],
+        small=True,
+    ),
+    Case(
+        "103 Early Hints first",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + answer("hello"),
+        small=True,
+    ),
+    Case(
+        "a cookie hoard",
+        cookie_hoard,
+        pages_end={f"/{number}": ("s", 200) for number in range(5)},
+        order={"cookies": True},
+        small=True,
+    ),
+    Case(
+        "a kept connection that is closed under the next request",
+        closes_under_the_second,
+        pages_end={"/a": ("s", 200)},
+        judge=lambda seen: [] if seen.url("/a").attempts == 1 else ["it cost a try"],
+        small=True,
+    ),
+]
+CASES += [
+    Case(name, pages, verdict=TOO_BIG, order=ORDER, seconds=20, small=True)
+    for name, pages in {
+        "a body without end or length": without_end(b"", b"x" * MIB),
+        "chunks without end": without_end(
+            b"Transfer-Encoding: chunked\r\n", b"100000\r\n" + b"x" * MIB + b"\r\n"
+        ),
+        "a stated length of terabytes": without_end(
+            b"Content-Length: 9999999999999\r\n", b"x" * MIB
+        ),
+        "a gzip bomb": answer(bomb(31), {"Content-Encoding": "gzip"}),
+        "a deflate bomb": answer(bomb(15), {"Content-Encoding": "deflate"}),
+        "a brotli bomb": answer(brotli.compress(bytes(20 * MIB)), {"Content-Encoding": "br"}),
+        "a zstd bomb": answer(zstd.compress(bytes(200 * MIB)), {"Content-Encoding": "zstd"}),
+    }.items()
 ]

@@ -11,11 +11,11 @@ from requests.models import PreparedRequest
 from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPHeaderDict
 
-#: a host that asks for more means no good
+#: a host that asks for more means no good; of too many the oldest go
 MOST_COOKIES = 100
 LONGEST = 4096
-#: and with one request go no more than this many bytes, the latest first: servers answer 431 to twice as much
-MOST_SENT = 8192
+#: bytes of all together, and so the most that a request has: many servers answer 431 to twice as much
+MOST_BYTES = 8192
 PARTS = ("version", "name", "value", "port", "domain", "path", "secure", "expires", "discard")
 
 
@@ -26,6 +26,7 @@ class Cookies:
         self._jar = CookieJar()
         for parts in dumped:
             self._jar.set_cookie(_cookie(parts))
+        self._by_age = list(self._jar)
         self._kept = self.dump()
         self._is_empty, self._has_been_told = not self._kept, False
 
@@ -37,31 +38,36 @@ class Cookies:
         """What to send back to a URL; empty: nothing."""
         if self._is_empty:  # as with most hosts: to ask the jar costs more than to parse a small page
             return ""
-        said: str = get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
-        while len(said) > MOST_SENT:
-            self._forget_oldest()
-            said = get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
-        return said
+        return get_cookie_header(self._jar, _request(url)) or ""  # type: ignore[no-untyped-call]
 
     def take(self, url: str, headers: HTTPHeaderDict) -> None:
         """Keep what the answer asks to be sent back, and forget what it asks to be forgotten."""
         if "Set-Cookie" not in headers:
             return
         self._jar.extract_cookies(MockResponse(headers), MockRequest(_request(url)))  # type: ignore[arg-type]
-        short = [cookie for cookie in self._jar if len(cookie.name) + len(cookie.value or "") <= LONGEST]
+        there = {id(cookie): cookie for cookie in self._jar if _size(cookie) <= LONGEST}
+        old = [there.pop(id(cookie)) for cookie in self._by_age if id(cookie) in there]
+        self._by_age = [*old, *there.values()][-MOST_COOKIES:]
+        while sum(map(_size, self._by_age)) > MOST_BYTES:
+            del self._by_age[0]
         self._jar.clear()
-        for cookie in short[:MOST_COOKIES]:
+        for cookie in self._by_age:
             self._jar.set_cookie(cookie)
-        self._is_empty, self._has_been_told = not short, True
+        self._is_empty, self._has_been_told = not self._by_age, True
 
     def dump(self) -> list[dict[str, Any]]:
-        """The cookies as JSON can hold them."""
-        return [{part: getattr(cookie, part) for part in PARTS} | {"domain_specified": cookie.domain_specified} for cookie in self._jar]
+        """The cookies as JSON can hold them, the oldest first."""
+        return [{part: getattr(cookie, part) for part in PARTS} | {"domain_specified": cookie.domain_specified} for cookie in self._by_age]
 
     def taken(self) -> list[dict[str, Any]]:
         """The dump; since now nothing has changed."""
         self._kept, self._has_been_told = self.dump(), False
         return self._kept
+
+
+def _size(cookie: Cookie) -> int:
+    """Bytes of a Cookie header for it."""
+    return len(cookie.name) + len(cookie.value or "") + len("=; ")
 
 
 def _request(url: str) -> PreparedRequest:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass, field
-from typing import Any
+from io import BytesIO
+from typing import Any, cast
 
-from requests.auth import HTTPDigestAuth, _basic_auth_str
+from requests import PreparedRequest, Request, Response
+from requests.adapters import BaseAdapter
+from requests.auth import HTTPDigestAuth
+from requests.hooks import dispatch_hook
 from requests.utils import parse_dict_header
 
 from crawling.fetchers.cookies import Cookies
@@ -29,21 +34,45 @@ class HostSession:
 
         Empty as long as that has made none that is known here.
         """
-        user, _, password = secret.partition(":")
         challenge = self.challenges.get(address.origin, "")
         place = challenge.lower().find("digest ")
         if place >= 0:
             said = challenge[place + len("digest ") :]
+            user, _, password = secret.partition(":")
             return self._digest_for(said, user, password, address.url, method)
         is_basic = "basic" in challenge.lower()
-        return _basic_auth_str(user.encode(), password.encode()) if is_basic else ""
+        return f"Basic {b64encode(secret.encode()).decode()}" if is_basic else ""
 
     def _digest_for(self, challenge: str, user: str, password: str, url: str, method: str) -> str:
+        if not {"realm", "nonce"} <= parse_dict_header(challenge).keys():  # type: ignore[no-untyped-call]
+            return ""
         if self._digest is None or self._digest[0] != challenge:
             self._digest = challenge, HTTPDigestAuth(user, password)
-        auth: Any = self._digest[1]
-        auth.init_per_thread_state()  # its way to count nonces; told the challenge here, since requests does not send for us
-        auth._thread_local.chal = parse_dict_header(challenge)  # type: ignore[no-untyped-call]
-        if not {"realm", "nonce"} <= auth._thread_local.chal.keys():
-            return ""
-        return auth.build_digest_header(method, url) or ""
+        request = Request(method, url).prepare()
+        request.url = url  # as it is sent, where requests would write it anew
+        self._digest[1](request)
+        if "Authorization" not in request.headers:
+            request = _answered(request, challenge)
+        # headers are latin-1 here; RFC 7616 writes names in UTF-8, as they were hashed
+        said: str = request.headers.get("Authorization", "")
+        return said.encode().decode("latin-1")
+
+
+class _Kept(BaseAdapter):
+    """Keeps what it is to send: the host's delay comes before that."""
+
+    request: PreparedRequest
+
+    def send(self, request: PreparedRequest, *_: Any, **__: Any) -> Response:
+        self.request = request
+        return Response()
+
+
+def _answered(request: PreparedRequest, challenge: str) -> PreparedRequest:
+    """What requests would send after a 401 with this challenge."""
+    refused, kept = Response(), _Kept()
+    refused.status_code, refused.request, refused.url = 401, request, request.url or ""
+    refused.raw, refused.connection = BytesIO(), cast(Any, kept)
+    refused.headers["WWW-Authenticate"] = f"Digest {challenge}"
+    dispatch_hook("response", request.hooks, refused)  # type: ignore[no-untyped-call]
+    return kept.request

@@ -16,6 +16,16 @@ from dnscache.addresses import AddressClass, classify, dialled
 #: Never allowed, whatever networks are: on Linux 0.0.0.0 and :: reach this machine's own services, and a multicast
 #: address is no host at all.
 _NEVER = frozenset({AddressClass.UNSPECIFIED, AddressClass.MULTICAST})
+#: other services' ports, of which a web server's words could be made commands (WHATWG Fetch, port blocking), but for FTP's own
+# fmt: off
+BAD_PORTS = frozenset((
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,
+    101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161,
+    179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563,
+    587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
+    5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+))
+# fmt: on
 _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 
 
@@ -69,7 +79,8 @@ def _refusal(address: str, port: int, allowed: tuple[Allowed, ...], forbidden: f
     if (address, port) in forbidden:
         return f"{address} port {port} is a service of this site itself"
     if kind is AddressClass.PUBLIC:
-        return ""
+        is_bad = port in BAD_PORTS and not any(permission.covers(address, port) for permission in allowed)
+        return f"port {port} is another service's than the web's" if is_bad else ""
     if any((everywhere, port) in forbidden for everywhere in _EVERY_ADDRESS):
         return f"{address} port {port} may be a service of this site itself"
     if kind in _NEVER:

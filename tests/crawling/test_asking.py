@@ -113,6 +113,8 @@ def test_digest_is_answered_by_rfc_7616():
 
     middle = f"n:{said['nc']}:{said['cnonce']}:auth"
     assert said["response"] == digest(f"{digest('me:r:pw')}:{middle}:{digest('GET:/x?y=1')}")
+    named = session.authorization("mü€:pw", read_address("http://a.test/"), "GET")
+    assert 'username="mü€"' in named.encode("latin-1").decode()
     unknown = HostSession(challenges={"http://a.test": "Negotiate"})
     assert unknown.authorization("me:pw", read_address("http://a.test/"), "GET") == ""
 
@@ -340,4 +342,13 @@ def test_a_host_that_asks_for_too_many_cookies_or_too_long_ones_is_not_obeyed():
     many = [f"c{number}=1" for number in range(MOST_COOKIES + 50)]
     cookies.take("http://a.test/", asking_for(f"first={long}", *many, f"last={long}"))
 
-    assert cookies.header("http://a.test/").split("; ") == many[:MOST_COOKIES]
+    assert cookies.header("http://a.test/").split("; ") == many[-MOST_COOKIES:]
+
+
+def test_cookies_never_make_a_request_larger_than_servers_take():
+    cookies = Cookies()
+    for number in range(10, 50):
+        cookies.take("http://a.test/", asking_for(f"c{number}={'x' * 1000}"))
+
+    sent = cookies.header("http://a.test/").split("; ")
+    assert [cookie[:4] for cookie in sent] == [f"c{number}=" for number in range(42, 50)]

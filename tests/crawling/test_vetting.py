@@ -101,3 +101,11 @@ def test_without_permissions_the_public_addresses_pass_and_no_others(addresses, 
     permitted = vet(addresses, port, allowed=[], forbidden=NOBODY).permitted
 
     assert set(permitted) == {dialled(address) for address in addresses if classify(address) is AddressClass.PUBLIC}
+
+
+@pytest.mark.parametrize(("port", "is_permitted"), [(25, False), (6379, False), (10080, False), (80, True), (21, True), (8443, True)])
+def test_other_services_ports_are_refused_at_public_addresses_unless_allowed(port, is_permitted):
+    here = Allowed(ip_network("93.184.215.14/32"), 25, 25)
+
+    assert bool(vet(["93.184.215.14"], port, allowed=[], forbidden=frozenset()).permitted) == is_permitted
+    assert vet(["93.184.215.14"], 25, allowed=[here], forbidden=frozenset()).permitted

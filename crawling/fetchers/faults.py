@@ -30,6 +30,10 @@ class Stale(requests.ChunkedEncodingError):
     """A kept connection was closed before a byte of the answer came: nothing is known against the server."""
 
 
+class Forbidden(requests.ConnectionError):
+    """The server wants to be connected to where that must not be."""
+
+
 #: what needs no closer look; anything else broke off
 _FAULTS: dict[int, type[requests.RequestException]] = {
     pycurl.E_URL_MALFORMAT: requests.InvalidURL,
@@ -69,6 +73,7 @@ _STATUSES: list[tuple[type[requests.RequestException], FetchStatus]] = [
     (requests.Timeout, FetchStatus.TIMED_OUT),
     (requests.SSLError, FetchStatus.TLS_FAILED),
     (requests.ProxyError, FetchStatus.PROXY_FAILED),
+    (Forbidden, FetchStatus.ADDRESS_REFUSED),
     (requests.ConnectionError, FetchStatus.CONNECT_FAILED),
     (requests.ContentDecodingError, FetchStatus.UNDECODABLE),
     (requests.InvalidHeader, FetchStatus.MALFORMED),

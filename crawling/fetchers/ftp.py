@@ -1,122 +1,154 @@
-"""Fetch `ftp:` URLs: files, and directories as pages of links (RFC 959, RFC 3659). Passive only, and only to the vetted address."""
+"""Fetch `ftp:` URLs by libcurl: files, and directories as pages of links (RFC 959, RFC 3659). Only from the vetted address."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
-from email.utils import format_datetime
-from ftplib import FTP, Error, error_perm, error_proto, error_temp
+from email.utils import formatdate
+from ipaddress import ip_address
 from mimetypes import guess_type
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from crawling.fetchers.decoding import PIECE_BYTES
+import pycurl
+from requests.exceptions import ChunkedEncodingError, RequestException, Timeout
+
+from crawling.fetchers.egress import bracketed
+from crawling.fetchers.faults import Forbidden, why_not
 from crawling.fetchers.http import Fetched
+from crawling.fetchers.lines import bare_handle
 from crawling.fetchers.listing import HEADERS, as_page
 from crawling.fetchers.task import Task
+from crawling.fetchers.transfer import Limits, Transfer
 from crawling.rules.statuses import FetchStatus
 
 #: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
-AS_HTTP = {"530": 401, "532": 401, "550": 404, "553": 404, "500": 501, "502": 501, "504": 501}
+AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
+MOST_REPLY_BYTES = 64 * 1024
 
 
-class _TooBig(Exception):
-    """The document is larger than may be taken."""
+class _Refusal(Exception):
+    """The server says no; `status` is what HTTP would have said."""
+
+    def __init__(self, code: int, said: str) -> None:
+        super().__init__(f"The server says: {said}")
+        self.status = AS_HTTP.get(code, 503 if code < 500 else 403)
 
 
-class _Refused(OSError):
-    """The server wants its data fetched from where we must not connect to."""
+class _Session(Transfer):
+    """`status` is the code of the last reply, `said` the reply."""
 
+    said = ""
 
-class _Connection(FTP):
-    """Data comes from the address that was vetted, whatever the server names, and only from a port that may be connected to."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(timeout=task.connect_seconds, encoding="latin-1")  # names are bytes; latin-1 keeps each as it is
-        self._task, self._until = task, time.monotonic() + task.document_seconds
-
-    def makepasv(self) -> tuple[str, int]:
-        _, port = super().makepasv()
-        if not self._task.may_dial(port):
-            raise _Refused(f"the server names port {port} for its data, which may not be connected to")
-        return self._task.dial, port
-
-    def read(self, command: str) -> bytes:
-        """What a command sends, as long as it is neither too much nor too slow."""
-        pieces: list[bytes] = []
-        total = 0
-        with closing(self.transfercmd(command)) as data:
-            data.settimeout(self._task.read_seconds)
-            while piece := data.recv(PIECE_BYTES):
-                pieces.append(piece)
-                total += len(piece)
-                self._task.received(len(piece))
-                if total > self._task.max_bytes:
-                    raise _TooBig
-                if time.monotonic() > self._until:
-                    raise TimeoutError("the whole document took too long")
-        self.voidresp()
-        return b"".join(pieces)
+    def _guarded_line(self, line: bytes) -> int | None:
+        if not self._is_in_time(line):
+            return -1
+        self._head_bytes += len(line)
+        if self._head_bytes > MOST_REPLY_BYTES:
+            return self._end(ChunkedEncodingError("the server's replies go on without end"))
+        self.said = line.decode("latin-1").strip()
+        self.status = int(self.said[:3]) if self.said[:3].isdecimal() else self.status or 1
+        return None
 
 
 def fetch_ftp(task: Task) -> Fetched:
     """Fetch a file or a directory from a vetted address. Never raises for what a server does."""
     started = time.monotonic()
-    found = _fetch(task)
+    path = task.address.target.partition("?")[0]
+    try:
+        with closing(_handle(task, path)) as curl:
+            found = _directory(curl, task, path) if path.endswith("/") else _file(curl, task, path)
+    except _Refusal as refusal:
+        found = Fetched(refusal.status, error=_text(refusal))
+    except RequestException as fault:
+        status = why_not(fault)
+        found = Fetched(status, error=_text(f"{status.sentence} ({fault})"))
     return Fetched(found.status, found.headers, found.body, time.monotonic() - started, found.error, max(0, found.status))
 
 
-def _fetch(task: Task) -> Fetched:
-    path = unquote_to_bytes(task.address.target.partition("?")[0]).decode("latin-1")
-    connection = _Connection(task)
-    try:
-        connection.connect(task.dial, task.address.port)
-        assert connection.sock is not None
-        connection.sock.settimeout(task.read_seconds)
-        user, _, password = task.secret.partition(":")
-        connection.login(*((_wire(user), _wire(password)) if user else ()))
-        connection.voidcmd("TYPE I")
-        return _directory(connection, path) if path.endswith("/") else _file(connection, task, path)
-    except _TooBig:
-        status, error = FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
-    except (error_perm, error_temp) as refusal:
-        said = str(refusal)
-        return Fetched(AS_HTTP.get(said[:3], 503 if isinstance(refusal, error_temp) else 403), error=_text(f"The server says: {said}"))
-    except TimeoutError as trouble:
-        status, error = FetchStatus.TIMED_OUT, str(trouble)
-    except _Refused as refusal:
-        status, error = FetchStatus.ADDRESS_REFUSED, str(refusal)
-    except OSError as trouble:
-        status, error = FetchStatus.CONNECT_FAILED if connection.sock is None else FetchStatus.BROKEN_ANSWER, str(trouble)
-    except (Error, error_proto, EOFError, ValueError) as trouble:  # ValueError: a name that would be two lines
-        status, error = FetchStatus.BROKEN_ANSWER, str(trouble)
-    finally:
-        connection.close()
-    return Fetched(status, error=_text(error or status.sentence))
+def _handle(task: Task, path: str) -> pycurl.Curl:
+    curl = bare_handle()
+    curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
+    curl.setopt(pycurl.URL, _url(task, path.replace("/", "/%2F", 1)))  # escaped, it makes the path one from the root
+    curl.setopt(pycurl.CONNECTTIMEOUT_MS, round(1000 * task.connect_seconds))
+    curl.setopt(pycurl.FTP_RESPONSE_TIMEOUT, math.ceil(task.read_seconds))
+    curl.setopt(pycurl.FTP_FILEMETHOD, pycurl.FTPMETHOD_SINGLECWD if path.endswith("/") else pycurl.FTPMETHOD_NOCWD)
+    curl.setopt(pycurl.FTP_SKIP_PASV_IP, 1)
+    curl.setopt(pycurl.OPT_FILETIME, 1)
+    user, _, password = task.secret.partition(":")
+    if user:
+        curl.setopt(pycurl.USERNAME, user.encode())
+        curl.setopt(pycurl.PASSWORD, password.encode())
+    return curl
 
 
-def _file(connection: _Connection, task: Task, path: str) -> Fetched:
-    headers = {"Content-Type": _type(path)}
+def _url(task: Task, path: str) -> str:
+    return f"ftp://{bracketed(task.dial)}:{task.address.port}{path or '/'}"
+
+
+def _said(curl: pycurl.Curl, task: Task) -> tuple[bytes, bool]:
+    """What the server sends, and whether it is too much. Raises _Refusal and requests' exceptions."""
+    limits = Limits(
+        task.document_seconds, task.max_bytes + 2 * MOST_REPLY_BYTES, task.read_seconds, task.read_seconds, task.max_bytes
+    )  # fmt: skip
+    dial = str(ip_address(task.dial))
+    session = _Session(
+        limits,
+        may_dial=lambda address, port: address == dial and (port == task.address.port or task.may_dial(port)),
+        received=task.received,
+        is_cut=task.is_cut,
+    )
+    with closing(session.body):
+        try:
+            session.run(curl)
+        except RequestException as fault:
+            if session.status >= 400 and not isinstance(fault, (Timeout, Forbidden)):
+                raise _Refusal(session.status, session.said) from None
+            raise
+        session.body.seek(0)
+        return session.body.read(), session.size > task.max_bytes
+
+
+def _file(curl: pycurl.Curl, task: Task, path: str) -> Fetched:
     try:
-        body = connection.read(f"RETR {path}")
-    except error_perm:
-        connection.cwd(path)  # not a file: a directory, or it raises what the server says
+        body, is_too_big = _said(curl, task)
+    except _Refusal as refusal:
+        if refusal.status != 404:
+            raise
+        curl.setopt(pycurl.URL, _url(task, ""))
+        curl.setopt(pycurl.QUOTE, [b"CWD " + unquote_to_bytes(path)])
+        curl.setopt(pycurl.NOBODY, 1)
+        try:
+            _said(curl, task)  # not a file: a directory, or it raises what the server says
+        except _Refusal:
+            raise refusal from None
         return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
-    if changed := _changed_at(connection, path):
-        headers["Last-Modified"] = format_datetime(changed, usegmt=True)
+    if is_too_big:
+        return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
+    headers = {"Content-Type": _type(path)}
+    if (changed := curl.getinfo(pycurl.INFO_FILETIME)) >= 0:
+        headers["Last-Modified"] = formatdate(changed, usegmt=True)
     return Fetched(200, headers, body)
 
 
-def _directory(connection: _Connection, path: str) -> Fetched:
-    connection.cwd(path)
+def _directory(curl: pycurl.Curl, task: Task, path: str) -> Fetched:
+    curl.setopt(pycurl.CUSTOMREQUEST, "MLSD")
     try:
-        entries = list(_facts(connection.read("MLSD")))
-    except error_perm:  # a server of before 2007; what turns out to be a directory then is one on a second look
-        names = connection.read("NLST").splitlines()
-        entries = [(name.rpartition(b"/")[2], False) for name in names]
-    return Fetched(200, HEADERS, as_page(path.encode("latin-1"), [entry for entry in entries if entry[0] not in (b"", b".", b"..")]))
+        listing, is_too_big = _said(curl, task)
+        entries = list(_facts(listing))
+    except _Refusal as refusal:
+        if refusal.status == 404:
+            raise
+        # a server of before 2007; what turns out to be a directory then is one on a second look
+        curl.unsetopt(pycurl.CUSTOMREQUEST)
+        curl.setopt(pycurl.DIRLISTONLY, 1)
+        listing, is_too_big = _said(curl, task)
+        entries = [(name.rpartition(b"/")[2], False) for name in listing.splitlines()]
+    if is_too_big:
+        return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
+    shown = [entry for entry in entries if entry[0] not in (b"", b".", b"..")]
+    return Fetched(200, HEADERS, as_page(unquote_to_bytes(path), shown))
 
 
 def _facts(listing: bytes) -> Iterator[tuple[bytes, bool]]:
@@ -127,23 +159,10 @@ def _facts(listing: bytes) -> Iterator[tuple[bytes, bool]]:
             yield name, kind == b"dir"
 
 
-def _changed_at(connection: _Connection, path: str) -> datetime | None:
-    try:
-        said = connection.sendcmd(f"MDTM {path}").split()
-        return datetime.strptime(said[1][:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except (Error, ValueError, IndexError):  # it need not know
-        return None
-
-
 def _type(path: str) -> str:
     kind, coding = guess_type(path)
     return "application/octet-stream" if coding or not kind else kind
 
 
-def _wire(text: str) -> str:
-    """A name or password in UTF-8, as the connection spells bytes."""
-    return text.encode().decode("latin-1")
-
-
-def _text(text: Any) -> str:
+def _text(text: object) -> str:
     return str(text)[:500].replace("\0", "")

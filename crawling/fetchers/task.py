@@ -13,7 +13,7 @@ class Task:
     """One fetch. `dial` is the vetted address of a scheme that goes to a host; `may_dial` says of another port there whether it is one.
 
     secret: user:password of the order for the host, or empty. directories: those that administrators allow.
-    received: is told each piece's size, and may wait.
+    received: is told each piece's size, and may wait. is_cut: whether everything is to end.
     """
 
     address: Address
@@ -26,3 +26,4 @@ class Task:
     document_seconds: float
     secret: str = ""
     directories: Sequence[str] = ()
+    is_cut: Callable[[], bool] = lambda: False

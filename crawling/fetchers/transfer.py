@@ -15,7 +15,7 @@ import pycurl
 from requests.exceptions import ChunkedEncodingError, ReadTimeout
 from urllib3 import HTTPHeaderDict
 
-from crawling.fetchers.faults import Stale, fault_of
+from crawling.fetchers.faults import Forbidden, Stale, fault_of
 from crawling.fetchers.progress import say
 from crawling.rules.steps import Step
 
@@ -123,7 +123,7 @@ class Transfer:
             self._fault = Stale("the kept connection was closed before the answer")
             return REFUSED
         if not self._may_dial(str(ip_address(host)), port):
-            self._fault = self._fault or ChunkedEncodingError(f"{host} port {port} may not be connected to")
+            self._fault = self._fault or Forbidden(f"{host} port {port} may not be connected to")
             return REFUSED
         say(Step.CONNECTING)
         self._opened.append(socket(address.family, address.socktype, address.protocol))

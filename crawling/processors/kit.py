@@ -192,6 +192,7 @@ class Kit:
             document_seconds=self.fetching.document_seconds,
             secret=self.password_for(address),
             directories=self.directories,
+            is_cut=self.session.is_cut,
         )
         return FETCHERS[address.scheme](task)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -20,6 +21,7 @@ from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.statuses import FetchStatus
 from crawling.services.creating import create_crawl
 from tests.crawling.archive.judging import judge
+from tests.crawling.raw import serve_raw
 
 
 def task(url, **fields):
@@ -106,7 +108,7 @@ def test_ftp_files_and_directories_are_fetched(tree):
         paper, index, moved, none = (fetch_ftp(task(f"{url}{path}")) for path in ("/a%20b.txt", "/", "/sub", "/none"))
         assert fetch_ftp(task(f"{url}/a%20b.txt", secret="me:wrong")).status == 401
         assert fetch_ftp(task(f"{url}/a%20b.txt", max_bytes=4)).status == FetchStatus.TOO_BIG
-        assert fetch_ftp(task(f"{url}/a%0d%0aQUIT")).status == FetchStatus.BROKEN_ANSWER
+        assert fetch_ftp(task(f"{url}/a%0d%0aQUIT")).status == FetchStatus.MALFORMED
 
     assert (paper.status, paper.body, paper.content_type) == (200, b"hello", "text/plain")
     assert "Last-Modified" in paper.headers
@@ -125,6 +127,26 @@ def test_ftp_data_comes_from_the_vetted_address_and_an_allowed_port_only(tree):
 
 def test_an_ftp_server_that_is_not_there_says_so(free_port):
     assert fetch_ftp(task(f"ftp://127.0.0.1:{free_port}/")).status == FetchStatus.CONNECT_FAILED
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.2])
+def test_an_ftp_server_whose_greeting_never_ends_is_left(pause):
+    """A flood is bounded in bytes, a trickle in time."""
+    flood = [b"220-" + b"x" * 1000 + b"\r\n"] * (20_000 if not pause else 60)
+
+    def talk(connection):
+        for line in flood:
+            try:
+                connection.sendall(line if not pause else b"220-x\r\n")
+            except OSError:  # hung up on, as it must be
+                return
+            time.sleep(pause)
+
+    with serve_raw(talk) as (url, _):
+        fetched = fetch_ftp(task(url.replace("http:", "ftp:"), document_seconds=1.0))
+
+    assert fetched.status == (FetchStatus.TIMED_OUT if pause else FetchStatus.BROKEN_ANSWER)
+    assert fetched.seconds < 10
 
 
 def found(run):

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from requests.exceptions import ContentDecodingError
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
 from crawling.archive.records import END
 from crawling.errors import ArchiveTrouble
+from crawling.fetchers.decoding import Unpacked
 from crawling.models import ArchiveFile, Page
 from crawling.rules.addresses import read_address
 from crawling.rules.statuses import NOT_MODIFIED_STATUS
@@ -168,17 +170,15 @@ def opened(row: ArchiveFile) -> BinaryIO:
 
 
 def decoded(payload: bytes, coding: str) -> bytes:
-    """A payload as a browser would read it, so far as it is gzip or deflate and no more than may be shown."""
-    for name in reversed([part.strip().lower() for part in coding.split(",") if part.strip()]):
-        if name in ("gzip", "x-gzip", "deflate"):
-            payload = _inflated(payload, (31,) if name != "deflate" else (15, -15))
-    return payload
-
-
-def _inflated(payload: bytes, forms: tuple[int, ...]) -> bytes:
-    for form in forms:
-        try:
-            return zlib.decompressobj(form).decompress(payload, MOST_SHOWN)
-        except zlib.error:
-            continue
-    return payload
+    """A payload as a browser would read it, no more than may be shown; as it is, if it cannot be unpacked."""
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        for piece in Unpacked((payload[at : at + PIECE_BYTES] for at in range(0, len(payload), PIECE_BYTES)), coding):
+            pieces.append(piece)
+            size += len(piece)
+            if size >= MOST_SHOWN:
+                break
+    except ContentDecodingError:
+        return payload
+    return b"".join(pieces)[:MOST_SHOWN]

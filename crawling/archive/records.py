@@ -95,8 +95,10 @@ def warcinfo(identity: str, *, at: datetime, file_name: str, facts: Mapping[str,
     return _plain("warcinfo", identity, at, fields, "application/warc-fields", _fields(facts.items()))
 
 
-def response(identity: str, capture: Capture, head: bytes, payload: Payload) -> Record:
-    fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
+def response(identity: str, capture: Capture, head: bytes, payload: Payload, *, is_cut_short: bool = False) -> Record:
+    fields: Fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
+    if is_cut_short:
+        fields += (("WARC-Truncated", "unspecified"),)
     header = _header(
         "response", identity, capture.began_at, fields, "application/http; msgtype=response", len(head) + payload.size, payload.block_digest
     )

@@ -73,7 +73,7 @@ class Volume:
             return records.revisit(identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original)
         if original := self._originals.get(payload.sha256) if payload.size and parcel.has_page else None:
             return records.revisit(identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original)
-        return records.response(identity, capture, head, payload)
+        return records.response(identity, capture, head, payload, is_cut_short=parcel.exchange.is_cut_short)
 
     def _next_id(self) -> str:
         return record_id(self._file.row.namespace, self._file.length)

@@ -4,9 +4,10 @@ import gzip
 import time
 import zlib
 
+import brotli
 import pytest
 
-from crawling.fetchers.decoding import PIECE_BYTES
+from crawling.fetchers.decoding import PIECE_BYTES, zstd
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import Fetched
 from crawling.rules.statuses import FetchStatus
@@ -35,7 +36,15 @@ def test_content_types_of_any_shape_are_read(content_type, expected):
 
 @pytest.mark.parametrize(
     ("encoding", "encode"),
-    [("gzip", gzip.compress), ("deflate", zlib.compress), ("gzip, gzip", lambda body: gzip.compress(gzip.compress(body)))],
+    [
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda body: zlib.compress(body)[2:-4]),
+        ("br", brotli.compress),
+        ("zstd", zstd.compress),
+        ("gzip", lambda body: gzip.compress(body[:10]) + gzip.compress(body[10:])),
+        ("gzip, gzip", lambda body: gzip.compress(gzip.compress(body))),
+    ],
 )
 def test_compressed_bodies_are_decoded(make_site, encoding, encode):
     site = make_site({"/": (200, {"Content-Encoding": encoding}, encode(b"hello" * 50_000))})
@@ -105,3 +114,14 @@ def test_a_compressed_body_counts_as_big_as_it_unfolds(make_site):
 
     assert fetched.status == FetchStatus.TOO_BIG
     assert len(fetched.body) <= 100_000 + PIECE_BYTES
+
+
+def test_what_is_packed_and_cut_off_is_marked(make_site):
+    cut = gzip.compress(b"hello" * 1000)[:-12]
+    site = make_site({"/": (200, {"Content-Encoding": "gzip"}, cut)})
+
+    fetched = get(f"{site.url}/", keep=True)
+
+    assert (fetched.status, fetched.exchange.is_cut_short) == (200, True)
+    assert "breaks off" in fetched.error
+    fetched.close()

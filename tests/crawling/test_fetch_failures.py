@@ -3,11 +3,14 @@
 import re
 import socket
 import threading
+import time
 
 import pytest
 
 from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.egress import Way
 from crawling.fetchers.http import How
+from crawling.rules.proxies import Proxy
 from crawling.rules.statuses import FetchStatus
 from tests.crawling.raw import OK, get, reset, say, serve_raw
 from tests.servers import make_certificate, require_openssl, tls_context
@@ -142,3 +145,47 @@ def test_a_server_without_tls_on_a_tls_port_is_a_failure_of_tls(make_site):
     site = make_site({"/": "plain"})
 
     assert get(f"https://127.0.0.1:{site.port}/").status == FetchStatus.TLS_FAILED
+
+
+def hangs_up_in_the_handshake(connection):
+    connection.recv(1)
+
+
+def says_internal_error(connection):
+    connection.recv(4096)
+    connection.sendall(b"\x15\x03\x03\x00\x02\x02\x50")
+
+
+@pytest.mark.parametrize("talk", [lambda connection: None, hangs_up_in_the_handshake, reset, says_internal_error])
+def test_a_handshake_that_breaks_off_is_a_fault_of_a_moment(talk):
+    with serve_raw(talk) as (url, _):
+        assert get(url.replace("http:", "https:")).status == FetchStatus.BROKEN_ANSWER
+
+
+def test_a_server_with_no_protocol_in_common_is_a_failure_of_tls():
+    def says_protocol_version(connection):
+        connection.recv(4096)
+        connection.sendall(b"\x15\x03\x03\x00\x02\x02\x46")
+
+    with serve_raw(says_protocol_version) as (url, _):
+        assert get(url.replace("http:", "https:")).status == FetchStatus.TLS_FAILED
+
+
+@pytest.mark.parametrize("kind", ["socks5", "http"])
+def test_a_proxy_that_trickles_is_left_after_the_time_for_connecting(kind):
+    def trickle(connection):
+        connection.recv(4096)
+        for _ in range(100):
+            try:
+                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" if kind == "http" else b"\x05")
+            except OSError:  # hung up on, as it must be
+                return
+            time.sleep(0.1)
+
+    with serve_raw(trickle) as (url, _), PinnedSession(answer_seconds=1) as session:
+        port = int(url.rstrip("/").rpartition(":")[2])
+        how = How(timeouts=(1.0, 1.0), way=Way(Proxy(kind, "127.0.0.1", port), "127.0.0.1"))
+        fetched = get("http://127.0.0.1:9/", session=session, how=how)
+
+    assert fetched.status in (FetchStatus.TIMED_OUT, FetchStatus.PROXY_FAILED)
+    assert fetched.seconds < 5

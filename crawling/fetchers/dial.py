@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
+from functools import lru_cache
 from ipaddress import ip_address
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import certifi
@@ -167,6 +168,7 @@ class PinnedSession(BaseAdapter):
             received=request.received,
             is_cut=self.is_cut,
             wants=request.wants,
+            is_read_ahead=site.origin.startswith("https:"),
         )
         try:
             with self._lines.line(site) as curl:
@@ -183,7 +185,7 @@ class PinnedSession(BaseAdapter):
 
     def _site(self, request: PinnedRequest, proxies: Mapping[str, str]) -> tuple[Site, str]:
         url = request.url or ""
-        ip_address(request.address)
+        written(request.address)
         if url.partition("://")[0] not in WEB:
             raise InvalidURL(f"{url!r} is no http or https URL")
         address = canonical_address(url)
@@ -197,17 +199,23 @@ class PinnedSession(BaseAdapter):
         response = Response()
         response.status_code, response.url, response.request = transfer.status, url, request
         response.raw = Body(transfer, sent)
-        response.headers = CaseInsensitiveDict(transfer.fields)
+        response.headers = cast(Any, transfer.fields)  # of which requests would make a copy
         response.elapsed = timedelta(seconds=seconds)
         return response
+
+
+@lru_cache(maxsize=4096)
+def written(address: str) -> str:
+    """An address as libcurl's callbacks have it. Raises ValueError if it is none."""
+    return str(ip_address(address))
 
 
 def _endpoint(site: Site) -> tuple[str, int]:
     """Where the socket goes: the server's vetted address, or the proxy's."""
     if not site.proxy:
-        return str(ip_address(site.address)), site.port
+        return written(site.address), site.port
     proxy = urlsplit(site.proxy)
-    return str(ip_address(proxy.hostname or "")), proxy.port or 0
+    return written(proxy.hostname or ""), proxy.port or 0
 
 
 def _lines(request: PinnedRequest) -> list[bytes]:

@@ -66,6 +66,7 @@ class Transfer:
 
     may_dial(address, port): whether a socket may go there. received: is told how many bytes came.
     is_cut: whether everything is to end. wants: whether the body is to be read, asked with the head.
+    is_read_ahead: what came over the connection may be in TLS, where nobody sees it.
     """
 
     def __init__(
@@ -76,8 +77,10 @@ class Transfer:
         received: Callable[[int], None],
         is_cut: Callable[[], bool],
         wants: Callable[[int, HTTPHeaderDict], bool] = lambda status, fields: True,
+        is_read_ahead: bool = False,
     ) -> None:
         self._limits, self._may_dial, self._received, self._is_cut, self._wants = limits, may_dial, received, is_cut, wants
+        self._is_read_ahead = is_read_ahead
         self.body: IO[bytes] = SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115  # whoever has the answer closes it
         self.lines: list[bytes] = []
         self.fields = HTTPHeaderDict()
@@ -89,7 +92,7 @@ class Transfer:
 
     def run(self, curl: pycurl.Curl) -> None:
         """Raises requests' exceptions; an answer that was read as far as it was wanted raises nothing."""
-        self._kept = curl.getinfo(pycurl.ACTIVESOCKET)
+        self._kept = curl.getinfo(pycurl.ACTIVESOCKET) if self._is_read_ahead else -1
         self._before = _bytes_received(self._kept)
         for option, callback in (
             (pycurl.OPENSOCKETFUNCTION, self._open),

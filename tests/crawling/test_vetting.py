@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.rules.vetting import Allowed, vet
+from crawling.rules.vetting import BAD_PORTS, Allowed, vet
 from dnscache.addresses import AddressClass, classify, dialled
 
 EVERYTHING = [Allowed(ip_network("0.0.0.0/0"), 1, 65535), Allowed(ip_network("::/0"), 1, 65535)]
@@ -96,7 +96,7 @@ def test_no_address_at_all_has_a_reason_too():
     assert vet([], 80, allowed=EVERYTHING, forbidden=NOBODY).reason
 
 
-@given(st.lists(st.ip_addresses().map(str), max_size=8), st.integers(1, 65535))
+@given(st.lists(st.ip_addresses().map(str), max_size=8), st.integers(1, 65535).filter(lambda port: port not in BAD_PORTS))
 def test_without_permissions_the_public_addresses_pass_and_no_others(addresses, port):
     permitted = vet(addresses, port, allowed=[], forbidden=NOBODY).permitted
 

@@ -28,8 +28,8 @@ class FetchStatus(IntEnum):
     TOO_MANY_REDIRECTS = -12
     PROXY_FAILED = -13
     FILE_REFUSED = -14
-    UNDECODABLE = -15
-    MALFORMED = -16
+    UNDECODABLE = -18
+    MALFORMED = -19
     ARCHIVE_BUSY = -20
     MEMORY_BUSY = -21
     MEMORY_SPENT = -22

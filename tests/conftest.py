@@ -30,6 +30,7 @@ hypothesis_settings.load_profile("suite")
 #: what takes long begins first, or one worker would be at it alone when the others have nothing left
 LONG = (
     "crawlsite/",
+    "webs/",
     "browser/test_every_page",
     "browser/test_story",
     "kill_anywhere/",

@@ -6,9 +6,11 @@ import resource
 import time
 
 import pytest
+from urllib3 import HTTPHeaderDict
 
 from crawling.documents.base import Reading, Source
 from crawling.documents.registry import read_document
+from crawling.fetchers.cookies import Cookies
 
 MIB = 1024 * 1024
 #: processor time for one document of any size, on a machine that is busy with other things
@@ -126,6 +128,17 @@ def test_a_hostile_document_is_read_within_limits(case):
 @pytest.mark.parametrize("case", CASES)
 def test_a_hostile_document_of_any_size_is_read_within_limits(case, size):
     check(case, size)
+
+
+@pytest.mark.parametrize("unit", [";", " ", "=", '\\"', ", ", "; x=y", "; domain=.", "; path=/", "; expires=1 ", ":"])
+def test_cookies_of_any_shape_are_read_in_moments(unit):
+    cookies = Cookies()
+    headers = HTTPHeaderDict({"Set-Cookie": 'a="b' + unit * (64_000 // len(unit))})
+    began = time.process_time()
+
+    cookies.take("http://a.test/", headers)
+    cookies.header("http://a.test/")
+    assert time.process_time() - began < 1
 
 
 def check(case, size):

@@ -91,7 +91,8 @@ WHERE r.state = 'finished'
 FILES = """
 INSERT INTO crawling_archivefile (run_id, name, namespace, machine, slot, committed_length,
     opened_at, sealed_at)
-SELECT id, 'run' || id || '.warc.gz', gen_random_uuid(), %(machine)s, 0, 1000, now(), now()
+SELECT id, 'run' || id || '-' || %(machine)s || '-0-00000.warc.gz', gen_random_uuid(), %(machine)s,
+    0, 1000, now(), now()
 FROM crawling_run WHERE state = 'finished'
 """
 TOTALS = """

@@ -25,6 +25,7 @@ from statistics import median, quantiles
 from typing import Any
 
 import django
+import psutil
 from django.conf import settings
 from django.db.models import Max, Min
 
@@ -49,14 +50,13 @@ def main() -> None:
     log.write_text("")
     with ExitStack() as stack:
         port = stack.enter_context(served(addresses))
-        web = stack.enter_context(product(asked.workers, log))
+        web, programs = stack.enter_context(product(asked.workers, log))
         before, began = latest_run(), time.monotonic()
         seeds = [f"http://{address}:{port}/" for address in addresses]
-        creating, starting = order_crawls(web, token, seeds)
-        print(f"{asked.crawls} crawls created and started in {time.monotonic() - began:.1f} s")
-        report_calls("create", creating)
-        report_calls("start", starting)
-        follow(asked.crawls, before, began, asked.seconds)
+        order_crawls(web, token, seeds)
+        spent, early = spending(programs), count_ended(before)
+        late = follow(asked.crawls, before, began, asked.seconds)
+        report_spending(spent, spending(programs), late - early)
     report_duties(log.read_text())
 
 
@@ -118,8 +118,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 @contextmanager
-def product(workers: int, log: Path) -> Iterator[int]:
-    """Run what the Procfile names, but for the demo web; yields the port of the dashboard."""
+def product(workers: int, log: Path) -> Iterator[tuple[int, dict[str, int]]]:
+    """Run what the Procfile names but for the demo web; yields the dashboard's port, and pids."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     env = for_child(
@@ -138,15 +138,15 @@ def product(workers: int, log: Path) -> Iterator[int]:
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL, **here)  # noqa: S603  # ours
     with log.open("ab") as printed:
         here |= {"stdout": printed, "stderr": printed}
-        commands = procfile.commands.values()
-        processes = [subprocess.Popen(words, **here) for words in commands]  # noqa: S603  # ours
+        commands = procfile.commands.items()
+        started = {name: subprocess.Popen(words, **here) for name, words in commands}  # noqa: S603
     try:
         await_port("127.0.0.1", port)
-        yield port
+        yield port, {name: process.pid for name, process in started.items()}
     finally:
-        for process in processes:
+        for process in started.values():
             process.terminate()
-        for process in processes:
+        for process in started.values():
             process.wait(30)
 
 
@@ -161,17 +161,26 @@ def await_port(address: str, port: int) -> None:
     raise SystemExit(f"nothing answers at {address}:{port}")
 
 
-def order_crawls(web: int, token: str, seeds: Sequence[str]) -> tuple[list[float], list[float]]:
-    """Create and start a crawl for each seed; returns the seconds of each call."""
+def order_crawls(web: int, token: str, seeds: Sequence[str]) -> None:
+    """Create a crawl for each seed, then start them all."""
     connection = HTTPConnection("127.0.0.1", web, timeout=120)
     creating: list[float] = []
     starting: list[float] = []
     series = f"{time.time():.0f}"  # no crawl has the name of an earlier run's
-    for number, seed in enumerate(seeds):
-        order = {"name": f"many {series} {number}", "seeds": [seed], "delay_seconds": 0}
-        crawl = call(connection, token, "/api/crawls", order, creating)
+    crawls = [
+        call(
+            connection,
+            token,
+            "/api/crawls",
+            {"name": f"many {series} {number}", "seeds": [seed], "delay_seconds": 0},
+            creating,
+        )
+        for number, seed in enumerate(seeds)
+    ]
+    report_calls("create", creating)
+    for crawl in crawls:
         call(connection, token, f"/api/crawls/{crawl['id']}/start", {}, starting)
-    return creating, starting
+    report_calls("start", starting)
 
 
 def call(
@@ -203,23 +212,57 @@ def latest_run() -> int:
     return int(Run.objects.aggregate(latest=Max("pk"))["latest"] or 0)
 
 
-def follow(crawls: int, before: int, began: float, seconds: float) -> None:
-    """Print how many crawls have ended, until all have. before: the latest run of earlier times."""
-    from crawling.models import Page, Run
+def spending(programs: dict[str, int]) -> dict[str, float]:
+    """Seconds of the processor so far, by kind of program; with those of children that ended."""
+    from benchmarks.crawling.spending import server_seconds
+
+    spent = {"PostgreSQL": server_seconds()}
+    for name, pid in programs.items():
+        program = psutil.Process(pid)
+        times = [one.cpu_times() for one in (program, *program.children(recursive=True))]
+        seconds = sum(t.user + t.system + t.children_user + t.children_system for t in times)
+        kind = name.partition(".")[0]
+        spent[kind] = spent.get(kind, 0.0) + seconds
+    return spent
+
+
+def report_spending(before: dict[str, float], after: dict[str, float], crawls: int) -> None:
+    """What each crawl cost, since a machine that others use too says little by its clock."""
+    each = {kind: 1000 * (after[kind] - before[kind]) / crawls for kind in after}
+    print(f"{sum(each.values()):8.0f} ms of the processor a crawl, of which")
+    for kind, milliseconds in sorted(each.items(), key=lambda item: -item[1]):
+        print(f"{milliseconds:8.0f} ms {kind}")
+
+
+def count_ended(before: int) -> int:
+    """How many runs after that one have ended."""
+    from crawling.models import Run
     from crawling.models.jobs import ENDED_STATES
 
-    runs, count, then = Run.objects.filter(pk__gt=before, state__in=ENDED_STATES), 0, began
+    return Run.objects.filter(pk__gt=before, state__in=ENDED_STATES).count()
+
+
+def follow(crawls: int, before: int, began: float, seconds: float) -> int:
+    """Print how many crawls have ended, until all have, and return how many.
+
+    before: the latest run of earlier times.
+    """
+    from crawling.models import Page, Run
+
+    count, then = 0, began
     while count < crawls and time.monotonic() - began < seconds:
         time.sleep(REPORT_SECONDS if count < crawls - 50 else 0.5)
-        ended, now = runs.count(), time.monotonic()
+        ended, now = count_ended(before), time.monotonic()
         rate = (ended - count) / (now - then)
         print(f"{now - began:6.1f} s: {ended:5} ended, {rate:5.1f} a second", flush=True)
         count, then = ended, now
+    runs = Run.objects.filter(pk__gt=before)
     times = runs.aggregate(first=Min("finished_at"), last=Max("finished_at"))
     whole = (times["last"] - times["first"]).total_seconds()
     pages = Page.objects.filter(run__gt=before, status=200).count()
     rate = (count - 1) / whole
     print(f"{count} of {crawls} crawls ended, {pages} pages; {rate:.1f} crawls a second")
+    return count
 
 
 def report_duties(log: str) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import structlog
 
 from crawlsite.incidents import add_request_id
+
+
+class NoRefusals(logging.Filter):
+    """Django logs each answer of 429 or 503: a program that is refused a hundred times a second would fill the disk."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not getattr(getattr(record, "request", None), "is_refused", False)
 
 
 def logging_setting(*, level: str, style: str) -> dict[str, Any]:
@@ -32,6 +40,10 @@ def logging_setting(*, level: str, style: str) -> dict[str, Any]:
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "loggers": {"axes.apps": {"level": "WARNING"}},  # it says of each command that it is there
+        "filters": {"refusals": {"()": NoRefusals}},
+        "loggers": {
+            "axes.apps": {"level": "WARNING"},  # it says of each command that it is there
+            "django.request": {"filters": ["refusals"]},
+        },
         "root": {"handlers": ["stderr"], "level": level},
     }

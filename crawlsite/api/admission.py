@@ -43,12 +43,12 @@ class Admission:
         if not request.path.startswith(PREFIXES):
             return self.get_response(request)
         if has_spent(request):
-            return _refusal(HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left())
+            return _refusal(request, HTTPStatus.TOO_MANY_REQUESTS, too_many(seconds_left()), seconds_left())
         if self._turn.locked():
             self._crowded_at = monotonic()
         if not self._places.acquire(blocking=False):
             sentence = "The server is answering as many programs as it can; ask again in a moment."
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, sentence, AGAIN_SECONDS)
+            return _refusal(request, HTTPStatus.SERVICE_UNAVAILABLE, sentence, AGAIN_SECONDS)
         try:
             with self._turn:
                 return self._answered(request)
@@ -85,5 +85,6 @@ def too_many(seconds: float) -> str:
     return f"Too many requests in this minute; ask again in {seconds} s. The limit is a setting, API_REQUESTS_A_MINUTE."
 
 
-def _refusal(status: HTTPStatus, sentence: str, seconds: int) -> HttpResponse:
+def _refusal(request: HttpRequest, status: HTTPStatus, sentence: str, seconds: int) -> HttpResponse:
+    request.is_refused = True  # type: ignore[attr-defined]  # for the log, which leaves it out
     return JsonResponse({"detail": sentence}, status=status, headers={"Retry-After": str(seconds)})

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 import django_rq
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.test import Client
@@ -409,6 +410,8 @@ def ask(clients, crawl):
         client = clients[role]
         before, cookies = transaction.savepoint(), copy(client.cookies)
         answer = getattr(client, method.lower())(path, **body)
+        if answer.streaming:
+            b"".join(answer.streaming_content)  # or it keeps its place among the downloads
         transaction.savepoint_rollback(before)
         client.cookies = cookies
         return answer
@@ -514,11 +517,10 @@ def test_staff_with_a_lesser_role_neither_see_nor_empty_the_queues(clients, role
 
 
 def test_administrators_empty_the_queues(clients, waiting_job):
-    names = list(django_rq.settings.QUEUES)
-    path = f"/admin/django_rq/dashboard/queues/{names.index('shifts')}/empty/"
+    queues = [f"/admin/django_rq/dashboard/queues/{number}/empty/" for number in range(len(settings.RQ_QUEUES))]
 
     assert clients[ADMINISTRATOR].get("/admin/django_rq/dashboard/").status_code == 200
-    assert clients[ADMINISTRATOR].post(path).status_code == 302
+    assert [clients[ADMINISTRATOR].post(path).status_code for path in queues] == [302] * len(queues)
     assert waiting_job.count == 0
 
 

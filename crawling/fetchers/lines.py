@@ -93,10 +93,11 @@ class Lines:
 
 
 def is_quiet(curl: pycurl.Curl) -> bool:
-    waiting = poll()
+    """Whether nothing has come over its connection since the last answer; true where it has none any more."""
     kept = curl.getinfo(pycurl.ACTIVESOCKET)
     if kept < 0:
-        return False
+        return True  # its certificates are worth keeping
+    waiting = poll()
     waiting.register(kept, POLLIN)
     return not waiting.poll(0)
 

@@ -125,3 +125,13 @@ def test_what_is_packed_and_cut_off_is_marked(make_site):
     assert (fetched.status, fetched.exchange.is_cut_short) == (200, True)
     assert "breaks off" in fetched.error
     fetched.close()
+
+
+def test_what_came_of_an_answer_that_failed_is_counted_as_received_too():
+    counts = []
+
+    with serve_raw(say(OK + b"Content-Length: 5000\r\n\r\n" + b"x" * 1000)) as (url, _):
+        fetched = get(url, received=counts.append)
+
+    assert fetched.status == FetchStatus.BROKEN_ANSWER
+    assert sum(counts) > 1000

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-import brotli
+import brotlicffi
 from requests.exceptions import ContentDecodingError
 
 if sys.version_info >= (3, 14):
@@ -69,7 +69,7 @@ class _Brotli:
     rest = b""
 
     def __init__(self) -> None:
-        self._decoder, self.eof = brotli.Decompressor(), False
+        self._decoder, self.eof = brotlicffi.Decompressor(), False
 
     def feed(self, data: bytes, most: int) -> bytes:
         piece: bytes = self._decoder.process(data, output_buffer_limit=most)
@@ -98,7 +98,7 @@ DECODERS: dict[str, Callable[[], _Decoder]] = {
     "gzip": _gzip, "x-gzip": _gzip, "deflate": _Deflate, "br": _Brotli, "zstd": _Zstd
 }  # fmt: skip
 #: what the decoders raise for what is not packed as it says
-ERRORS = (zlib.error, brotli.error, zstd.ZstdError)
+ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 
 
 class Unpacked:

@@ -44,7 +44,7 @@ class TwoServers(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.session, self.plans, self.counts = PinnedSession(read_seconds=0.3), {}, {}
-        self.contexts, self.urls = [], {}
+        self.contexts, self.urls, self.said = [], {}, threading.Event()
         for name in (b"a", b"b"):
             self.plans[name], self.counts[name] = deque(), 0
             context = serve_raw(*[self.talk(name)] * 200)
@@ -61,8 +61,9 @@ class TwoServers(RuleBasedStateMachine):
                         while read_request(own):
                             for piece in self.plans[name].popleft():
                                 own.sendall(piece)
+                            self.said.set()
                     except (OSError, IndexError):
-                        return
+                        self.said.set()
 
             threading.Thread(target=work, daemon=True).start()
 
@@ -82,10 +83,12 @@ class TwoServers(RuleBasedStateMachine):
         if form in ("chunked", "both", "not last"):
             head, blank, rest = before + b"HTTP/1.1 200 OK\r\n" + FORMS[form](body), b"", b""
         self.plans[name].clear()
+        self.said.clear()
         self.plans[name].append([head + blank, rest + behind] if is_apart else [head + blank + rest + behind])
 
         fetched = get(self.urls[name], session=self.session)
 
+        assert self.said.wait(10)  # what comes later than the next request is an answer to it by all that can be known
         assert b"EVIL" not in fetched.body
         if fetched.status == 200:
             wanted = body + behind if form == "too long" else body  # that is what it says it is

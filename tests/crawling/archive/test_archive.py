@@ -120,9 +120,9 @@ def test_failures_are_stored_each_for_itself(make_site, crawl_to_the_end):
 
 
 def test_what_has_not_been_modified_refers_to_what_an_earlier_run_has(make_site, crawl_to_the_end, work_off):
-    site = make_site({"/": "first"})
+    site = make_site({"/": (200, {"ETag": '"x"'}, "first")})
     first = crawl_to_the_end(f"{site.url}/")
-    site.pages["/"] = (304, {"ETag": "x"}, "")
+    site.pages["/"] = (304, {"ETag": '"x"'}, "")
 
     second = work_off(start_run(first.crawl))
 

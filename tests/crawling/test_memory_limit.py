@@ -39,7 +39,7 @@ def test_a_document_that_would_take_all_memory_is_left_unread_and_the_shift_goes
         watch = threading.Thread(target=largest, args=(worker, over, sizes))
         watch.start()
         try:
-            wait_until(lambda: run.urls.filter(state="s").count() == 52)
+            wait_until(lambda: run.urls.filter(state="s").count() == 52, seconds=90)
         finally:
             over.set()
             watch.join()

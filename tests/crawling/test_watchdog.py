@@ -27,7 +27,7 @@ def test_a_page_whose_reading_never_ends_is_given_up_and_blamed_alone(make_site,
     with running_stack(tmp_path, BANK_LEASE_SECONDS="4", BANK_PICKUP_SECONDS="4") as stack:
         stack.start(KEEPER)
         stack.start(FREEZING)
-        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=60)
+        wait_until(lambda: Run.objects.get(pk=run.pk).state in ENDED_STATES, seconds=100)
 
     assert list(run.urls.exclude(state="s").values_list("url", "status")) == [(f"{site.url}/worst", FetchStatus.WORKER_DIED)]
     assert site.paths.count("/worst") == 2

@@ -75,7 +75,7 @@ def test_hosts_are_fetched_from_again(product, make_site, victim):
         {"/": lambda request: (200, {"Content-Type": "text/html"}, "".join(f'<a href="/?{next(count)}">x</a>' for _ in range(9)))}
     )
     running = product()
-    eventually(lambda: running.says("ready;"), 100)
+    eventually(lambda: running.says("ready;"), 200)
     crawl(running, f"{site.url}/")
     eventually(lambda: len(site.paths) > 8, 60)
 

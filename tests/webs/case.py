@@ -30,9 +30,9 @@ class Case:
         first of them, with `www` for the star.
     accept: makes of an accepted socket the one that is talked on (TLS), or returns None when it
         has ended the connection itself.
-    seconds: from the first request to the end of the last answer.
+    seconds: from the first request to the end of the last answer, where the case is crawled alone.
     mib: resident memory of the work process.
-    judge: returns a sentence for each further thing that is wrong.
+    judge: returns a sentence for each thing that is wrong although all of this is right.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Case:
     order: Mapping[str, Any] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     accept: Callable[[socket], socket | None] | None = None
-    seconds: float = 10.0
+    seconds: float = 30.0
     mib: int = 250
     judge: Callable[[Seen], list[str]] | None = None
     small: bool = False

@@ -12,12 +12,16 @@ from tests.webs.server import CaseServer
 
 @dataclass
 class Seen:
-    """A case, its server and its run. mib: the largest resident size of a work process."""
+    """A case, its server and its run. mib: the largest resident size of a work process.
+
+    is_alone: no other case was crawled beside it, so that its time is its own.
+    """
 
     case: Case
     server: CaseServer
     run: Run
     mib: float
+    is_alone: bool = False
 
     def url(self, path: str) -> Url | None:
         return Url.objects.filter(run=self.run, url=self.server.origin + path).first()
@@ -46,11 +50,11 @@ class Seen:
             wrong.append(f"asked for {self.tries()} times, not {case.tries}")
         if case.most_requests is not None and len(self.server.paths()) > case.most_requests:
             wrong.append(f"{len(self.server.paths())} requests, more than {case.most_requests}")
-        if (took := self.server.seconds()) > case.seconds:
+        if self.is_alone and (took := self.server.seconds()) > case.seconds:
             wrong.append(f"took {took:.1f} s, more than {case.seconds:g}")
         if self.mib > case.mib:
             wrong.append(f"the work process took {self.mib:.0f} MiB, more than {case.mib}")
-        return wrong + (case.judge(self) if case.judge else [])
+        return case.judge(self) if case.judge and not wrong else wrong
 
 
 HEAD = f"{'case':60}{'verdict':>9}{'tries':>7}{'seconds':>9}{'MiB':>6}"

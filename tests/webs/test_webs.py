@@ -16,6 +16,7 @@ def test_names_of_cases_are_unique():
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.timeout(300)
 def test_every_small_case_ends_as_it_must_beside_all_others(order, tmp_path):
     seen = play_together(order, tmp_path, [case for case in CASES if case.small])
 

@@ -1,7 +1,7 @@
 """The cases, by subject."""
 
 from tests.webs.case import Case
-from tests.webs.cases import answers, documents, growing, moments, names, traps
+from tests.webs.cases import answers, documents, growing, moments, names, reach, traps
 
 CASES: list[Case] = [
     *answers.CASES,
@@ -10,4 +10,5 @@ CASES: list[Case] = [
     *moments.CASES,
     *traps.CASES,
     *names.CASES,
+    *reach.CASES,
 ]

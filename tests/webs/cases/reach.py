@@ -1,0 +1,36 @@
+"""Links to where a crawler must not go."""
+
+from __future__ import annotations
+
+from crawling.rules.statuses import FetchStatus
+from tests.webs.case import Case, answer, links
+
+#: what cloud platforms serve to their own machines alone, and private networks
+FORBIDDEN = (
+    "http://168.63.129.16/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://100.100.100.200/",
+    "http://10.0.0.1/",
+    "http://[fd00:ec2::254]/",
+    "http://[::ffff:a9fe:a9fe]/",
+)
+
+
+def are_refused(seen):
+    """None of them was asked for anything: there is no try without an address that may be dialled."""
+    rows = seen.run.urls.filter(url__in=FORBIDDEN).values_list("status", flat=True)
+    found = sorted(set(rows))
+    if found != [FetchStatus.ADDRESS_REFUSED] or len(rows) != len(FORBIDDEN):
+        return [f"{len(rows)} of {len(FORBIDDEN)} addresses ended as {found}"]
+    return []
+
+
+CASES: list[Case] = [
+    Case(
+        "links to addresses inside of clouds and homes",
+        {"/": answer(links(*FORBIDDEN))},
+        order={"off_site_hops": 1},
+        judge=are_refused,
+        small=True,
+    ),
+]

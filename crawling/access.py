@@ -10,6 +10,7 @@ from django.db import transaction
 
 from crawling.audit import note
 from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
+from crawling.models.access import closed_to_crawls
 from crawling.rules.proxies import Proxy, read_proxy
 from crawling.rules.vetting import Allowed
 
@@ -53,5 +54,9 @@ def shared_networks() -> list[Network]:
 
 
 def allowed_directories() -> list[str]:
-    """Below which `file:` URLs may be fetched."""
-    return list(AllowedDirectory.objects.values_list("path", flat=True))
+    """Below which `file:` URLs may be fetched, without those that lead where crawls must not.
+
+    Looked at each time: a link may have been made, or a setting changed, since the row was written.
+    """
+    paths = AllowedDirectory.objects.values_list("path", flat=True)
+    return [path for path in paths if not closed_to_crawls(path)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+from pathlib import Path
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -15,6 +17,8 @@ from django.db.models import F, Q
 PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]{1,64}")
 #: visible ASCII: it becomes part of a header
 CONTACT = re.compile(r"(https?://|mailto:)[!-~]{3,200}")
+#: where systems keep passwords and what processes know, and devices
+SYSTEM_DIRECTORIES = ("/proc", "/sys", "/dev", "/etc")
 
 
 class Identity(models.Model):
@@ -101,9 +105,28 @@ class SharedNetwork(models.Model):
         return self.network
 
 
+def closed_to_crawls(directory: str) -> str:
+    """The directory of the system's or of this installation's that must not be read; "" if none.
+
+    Neither it, nor what is in it, nor what has it inside, may be allowed: keys, session data and
+    what other processes know lie there. Links on the way are followed first.
+    """
+    here = Path(directory).resolve()
+    for place in (*SYSTEM_DIRECTORIES, settings.STATE_DIR, settings.ARCHIVE_DIR, settings.BASE_DIR):
+        closed = Path(place).resolve()
+        if here.is_relative_to(closed) or closed.is_relative_to(here):
+            return str(place)
+    return ""
+
+
 def check_directory(text: str) -> None:
     if not text.startswith("/") or text != os.path.normpath(text) or text == "/":
         raise ValidationError("Write a directory's whole path, like /srv/papers, without . or .. in it; / itself is too much.")
+    if place := closed_to_crawls(text):
+        raise ValidationError(
+            f"{place} is not for crawls, and this directory is in it or has it inside. "
+            "Name another directory, or copy there what is to be crawled."
+        )
 
 
 class AllowedDirectory(models.Model):

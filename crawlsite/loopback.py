@@ -8,6 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
+#: what proxies add: the browser is elsewhere then, whatever name the proxy asks for
+OF_PROXIES = {
+    "HTTP_FORWARDED",
+    "HTTP_VIA",
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_X_REAL_IP",
+}
 
 
 class PlainLoopback:
@@ -23,7 +31,8 @@ class PlainLoopback:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         name, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
-        if not request.is_secure() and name in LOOPBACK_NAMES:
+        is_direct = OF_PROXIES.isdisjoint(request.META)
+        if is_direct and not request.is_secure() and name in LOOPBACK_NAMES:
             for cookie in response.cookies.values():
                 cookie["secure"] = ""
         return response

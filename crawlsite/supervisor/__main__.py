@@ -34,7 +34,20 @@ def main(arguments: list[str] | None = None) -> int:
     except StartError as error:
         return _complain(error, 1)
     say(f"Dashboard: {dashboard(environment)}")
+    if warning := warning_for(os.geteuid()):
+        print(f"crawlsite: {warning}", file=sys.stderr, flush=True)
     return _run(environment, options.procfile)
+
+
+def warning_for(user: int) -> str:
+    """What to say before work begins as this user; "" for nothing. Decision 50."""
+    if user != 0:
+        return ""
+    return (
+        "started as root, so workers read what strangers send with all rights of the machine. "
+        "Outside of a container, start it as a user of its own: see Who it runs as in "
+        "docs/operations.md."
+    )
 
 
 def _run(environment: Environment, procfile: Path) -> int:

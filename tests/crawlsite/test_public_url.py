@@ -7,6 +7,7 @@ import sys
 import pytest
 from django.test import Client
 
+from crawlsite.supervisor.__main__ import warning_for
 from tests.crawlsite.programs import PROJECT, environment
 
 NAMES = ["ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_PROXY_SSL_HEADER", "DEBUG"]
@@ -81,3 +82,16 @@ def test_public_name_gets_secure_cookies_even_if_the_proxy_forgets_its_header(be
 
 def test_stranger_host_is_refused(client):
     assert client.get("/admin/login/", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_root_is_warned_and_nobody_else():
+    assert "start it as a user of its own" in warning_for(0)
+    assert warning_for(1000) == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via", "x-real-ip"])
+def test_a_proxy_that_asks_for_loopback_gets_secure_cookies(client, behind_https, header):
+    answer = client.get("/login/", headers={"host": "127.0.0.1:8000", header: "for=192.0.2.1"})
+
+    assert answer.cookies["csrftoken"]["secure"]

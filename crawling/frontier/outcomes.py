@@ -51,6 +51,7 @@ class Answer:
     pattern: Pattern | None = None
     extracted: Sequence[tuple[str, str]] = ()
     reused_from: int | None = None
+    is_personal: bool = False
 
     @property
     def received_bytes(self) -> int:

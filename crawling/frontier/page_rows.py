@@ -57,4 +57,5 @@ def page_row(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> d
         "etag": as_text(answer.etag),
         "unchanged_since": answer.unchanged_since,
         "reused_from": answer.reused_from,
+        "is_personal": answer.is_personal,
     }

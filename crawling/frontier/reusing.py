@@ -22,7 +22,8 @@ FROM unnest(%(ids)s::bigint[], %(marks)s::bigint[], %(urls)s::text[]) AS wanted(
 CROSS JOIN unnest(%(runs)s::bigint[]) AS of(run_id)
 JOIN crawling_url u ON u.run_id = of.run_id AND u.fingerprint = wanted.mark AND u.url = wanted.url
 JOIN crawling_page p ON p.url_id = u.id
-WHERE p.status = 200 AND p.archive_file_id IS NOT NULL AND p.digest IS NOT NULL
+WHERE p.status = 200 AND NOT p.is_personal
+  AND p.archive_file_id IS NOT NULL AND p.digest IS NOT NULL
   AND p.fetched_at > clock_timestamp() - make_interval(secs => %(seconds)s)
   AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp())
 ORDER BY wanted.id, p.fetched_at DESC
@@ -33,6 +34,7 @@ def find_fresh(run: Run, claimed: Sequence[ClaimedUrl], *, seconds: float) -> di
     """The latest fresh page of another crawl for each URL that has one, by the URL's id. What a server lets expire sooner is not fresh.
 
     A crawl that shows who it is, by cookies, a login or headers of its own, is shown pages of its own: it takes and gives none.
+    What it fetched so stays its own, whatever its order says later.
     """
     if not claimed or shows_itself(run.crawl.fetching):
         return {}

@@ -51,6 +51,10 @@ class Page(models.Model):
         null=True, help_text="id of the URL of another crawl that this answer was fetched for; 0: on another server"
     )
     is_revisit = models.BooleanField(db_default=False, help_text="the payload is in another record")
+    is_personal = models.BooleanField(
+        db_default=False,
+        help_text="asked for by headers, cookies, a login or a proxy: for its crawl alone",
+    )
 
     class Meta:
         indexes = [

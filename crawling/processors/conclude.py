@@ -49,7 +49,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
         return Outcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, kit)
-    answer = _answer(address, dialled, fetched, document, target)
+    answer = _answer(address, dialled, fetched, document, target, is_personal=kit.is_personal)
     parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
     if target and claimed.redirects >= MOST_REDIRECTS:
         too_many = FetchStatus.TOO_MANY_REDIRECTS
@@ -151,7 +151,15 @@ def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, kit: K
     return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap, hops=hops)
 
 
-def _answer(address: Address, dialled: str, fetched: Fetched, document: Document, target: Address | None) -> Answer:
+def _answer(
+    address: Address,
+    dialled: str,
+    fetched: Fetched,
+    document: Document,
+    target: Address | None,
+    *,
+    is_personal: bool,
+) -> Answer:
     reused = fetched.reused
     now = reused.fetched_at if reused else datetime.now(UTC)
     is_content = bool(fetched.body) and (200 <= fetched.status < 300 or fetched.unchanged_since is not None)
@@ -182,4 +190,5 @@ def _answer(address: Address, dialled: str, fetched: Fetched, document: Document
         pattern=pattern_of(address),
         extracted=document.extracted,
         reused_from=reused.pk if reused else None,
+        is_personal=is_personal,
     )

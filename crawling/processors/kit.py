@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from http import HTTPStatus
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Protocol, TypeVar
@@ -32,7 +33,7 @@ from crawling.rules.filters import Filters, Rule
 from crawling.rules.proxies import Proxy
 from crawling.rules.recipients import Recipients
 from crawling.rules.robots import MAX_ROBOTS_BYTES
-from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.sections.fetching import FetchingPart, shows_itself
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.statuses import FetchStatus, succeeded
 from crawling.rules.steps import Step
@@ -119,6 +120,11 @@ class Kit:
             answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES,
             read_seconds=self.fetching.read_seconds,
         )
+
+    @cached_property
+    def is_personal(self) -> bool:
+        """Whether answers to what this crawl asks may be meant for it alone."""
+        return shows_itself(self.fetching.model_dump())
 
     def forget_links(self) -> None:
         """Let links be judged, and told of, as if they were met for the first time: other rules hold, or those of a page were not kept."""

@@ -10,12 +10,29 @@ MASK = "•••"
 HIDDEN = b"(not kept)"
 #: never kept, whoever set them
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
+#: of answers: who has their values is taken for the crawl
+SET_COOKIE = frozenset({"set-cookie", "set-cookie2"})
 PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
 
 
 def masked_url(url: str) -> str:
     """A URL without its password."""
     return PASSWORD.sub(rf"\1:{MASK}@", url)
+
+
+def masked_head(head: str) -> str:
+    """The head of an answer without the values of cookies, those in folded lines among them."""
+    shown: list[str] = []
+    is_cookie = False
+    for line in head.splitlines(keepends=True):
+        if not line.startswith((" ", "\t")):
+            name, mark, value = line.partition(":")
+            is_cookie = bool(mark) and name.strip().lower() in SET_COOKIE
+            end = value[len(value.rstrip("\r\n")) :]
+            shown.append(f"{name}: {MASK}{end}" if is_cookie else line)
+        elif not is_cookie:
+            shown.append(line)
+    return "".join(shown)
 
 
 def masked_request(request: bytes, names: Set[str]) -> bytes:

@@ -20,7 +20,7 @@ from crawling.selectors import crawl_views
 from crawling.services.many import ACTIONS, STEER, chosen, do_to_all
 from crawling.services.saving import forget_view, save_view
 from crawling.services.steering import VERBS, possible
-from crawling.views.steering import back
+from crawling.views.steering import back, next_page
 
 
 @require_POST
@@ -45,7 +45,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     able = [(crawl, view.counts.queued) for crawl, view in views if action not in STEER or action in possible(view.state)]
     here = {"action": action, "able": [crawl for crawl, _ in able], "unable": len(crawls) - len(able), "is_steering": action in STEER}
     here["queued"] = sum(queued for _, queued in able)
-    return render(request, "crawling/bulk.html", {**here, "next": request.POST.get("next", "")})
+    return render(request, "crawling/bulk.html", {**here, "next": next_page(request)})
 
 
 def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:

@@ -63,6 +63,11 @@ def _wish(verb: str, keep_minutes: str) -> dict[str, float]:
 
 def back(request: HttpRequest) -> HttpResponse:
     """Return to the page that the button stood on, if it is one of ours."""
+    return redirect(next_page(request) or "crawling:crawls")
+
+
+def next_page(request: HttpRequest) -> str:
+    """The address of the page that a form names as the next; "" if it is none of ours."""
     page = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()}, require_https=request.is_secure())
-    return redirect(page if is_ours else "crawling:crawls")
+    return page if is_ours else ""

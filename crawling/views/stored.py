@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_GET
 from crawling.archive.reading import decoded, original_of, record_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
+from crawling.rules.secrets import masked_head
 from crawling.textdiff import coding_of
 
 #: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a stranger here
@@ -30,7 +32,11 @@ def page(request: HttpRequest, pk: int, url: int) -> HttpResponse:
     found = _page(pk, url)
     here = {"crawl": found.run.crawl, "run": found.run, "page": found, "original": original_of(found)}
     try:
-        return render(request, "crawling/page.html", {**here, "record": record_of(found), "type": _shown_as(found)})
+        record = record_of(found)
+        if not request.user.has_perm("crawling.change_crawljob"):
+            record = replace(record, head=masked_head(record.head))
+        shown = {**here, "record": record, "type": _shown_as(found)}
+        return render(request, "crawling/page.html", shown)
     except ArchiveTrouble as trouble:
         return render(request, "crawling/page.html", {**here, "trouble": str(trouble)})
 

@@ -171,6 +171,10 @@ def _canonical(url: str, read: Callable[[str], str]) -> str:
         raise ValueError(str(error)) from error
 
 
+#: fields of the order by which a site, or who stands between, may tell a crawl from others
+SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
+
+
 def shows_itself(fetching: Mapping[str, Any]) -> bool:
     """Whether what a site answers to a crawl that asks so may be meant for it alone."""
-    return any(fetching.get(name) for name in ("headers", "cookies", "credentials", "login_url", "posts"))
+    return any(fetching.get(name) for name in SHOWING)

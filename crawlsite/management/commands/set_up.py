@@ -20,6 +20,7 @@ from crawling.sizing import default_classes
 from crawlsite.roles import make_roles
 
 DEMO_ADDRESS = "127.0.0.1"
+DEMO_NOTE = "the demo web, and nothing else"
 #: each demo crawl claims so much of the bandwidth that the two cannot work at once: one waits, and the bank page says why
 DEMO_SHARE = 0.6
 
@@ -34,6 +35,8 @@ class Command(BaseCommand):
             self._first_administrator()
             if settings.DEMO:
                 self._demo()
+            else:
+                self._close_the_demo()
         # Told, not fatal: whoever repairs the bank needs the dashboard, and a broken pool still decides on what its rows say.
         self.check(tags=[checks.Tags.database], databases=["default"], fail_level=checks.CRITICAL)
 
@@ -44,10 +47,16 @@ class Command(BaseCommand):
         User.objects.create_superuser("admin", password=password)
         self.stdout.write(f"Log in as admin with the password {password} (shown only now; `make password` makes a new one).")
 
+    def _close_the_demo(self) -> None:
+        """Nobody may fetch from its port any more: something else may listen there now."""
+        own = AllowedNetwork.objects.filter(network=DEMO_ADDRESS, note=DEMO_NOTE)
+        if own.delete()[0]:
+            self.stdout.write(f"{DEMO_ADDRESS} is no longer allowed to crawls, since DEMO is off.")
+
     def _demo(self) -> None:
         port = settings.DEMO_PORT
         _, is_first_time = AllowedNetwork.objects.get_or_create(
-            network=DEMO_ADDRESS, port_from=port, port_to=port, defaults={"note": "the demo web, and nothing else"}
+            network=DEMO_ADDRESS, port_from=port, port_to=port, defaults={"note": DEMO_NOTE}
         )
         if not is_first_time or CrawlJob.objects.exists():
             return

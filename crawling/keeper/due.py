@@ -10,11 +10,13 @@ from __future__ import annotations
 from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.names import HELD_UNTIL
 
-#: idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs
+#: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an array
+#: they are looked up one by one: the planner takes them for thousands, and would read all runs.
 IDLE = """
-allocation_process b JOIN crawling_runprocess p ON p.bank_process_id = b.id
-JOIN crawling_run r ON r.id = p.run_id
-WHERE b.state = 'active' AND b.lease_until IS NULL AND NOT b.is_waiting
+crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+WHERE p.bank_process_id = ANY(ARRAY(
+    SELECT id FROM allocation_process
+    WHERE state = 'active' AND lease_until IS NULL AND NOT is_waiting))
 """
 HAS_NO_SHIFT = """
 NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id

@@ -106,7 +106,7 @@ def _sentences(wait: Wait) -> list[str]:
 
 def _passed(found: Resolution) -> str:
     if found.given_up and not found.addresses:
-        return f"Its name is given up: {found.tries} look-ups in a row failed. It passes the gate, and its URLs fail."
+        return f"Its name is given up: {found.tries} look-ups in a row failed. It passes the gate, and its host's queue rests."
     if not found.addresses:
         return f"Its name is settled, without an address ({DnsEntry.Status(found.status).label}): it passes the gate, and its URLs fail."
     if found.stale:

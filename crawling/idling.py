@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Exists, OuterRef
@@ -15,13 +16,15 @@ from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.names import HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import WORKING_STATES
+from crawling.rules.outages import Outage, read_outage
 from crawling.rules.stalls import GRANTED
 
 #: the run's host that is free first, the seconds until then, the other crawl that has it leased, if one has, and whether it waits for
 #: its name
 NEXT_HOST = f"""
 SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name,
-    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8, c.name, NOT {PASSES_GATE}
+    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8, c.name, NOT {PASSES_GATE},
+    q.outage::text
 FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
 LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
 LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
@@ -34,11 +37,11 @@ ORDER BY q.run_id, 4
 #: a host of the run's that anybody may fetch from now, if there is one: found without a look at all others
 FREE_HOST = f"""
 SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
-    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
     WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL AND greatest(q.due_at, h.due_at) <= clock_timestamp()
         AND {PASSES_GATE}
     LIMIT 1
-) AS free (queue, name, seconds, crawl, is_held)
+) AS free (queue, name, seconds, crawl, is_held, outage)
 """  # noqa: S608  # a constant
 
 
@@ -51,7 +54,7 @@ class Why(NamedTuple):
 
 class Next(NamedTuple):
     """A run's host queue that is free in so many seconds. taken_by: the other crawl that has the host leased; is_held: it waits for
-    its name."""
+    its name; outage: what the host was found to be like when it was last tried, if it let nothing be fetched."""
 
     run: int
     queue: int
@@ -59,6 +62,7 @@ class Next(NamedTuple):
     seconds: float
     taken_by: str | None
     is_held: bool
+    outage: Outage | None
 
 
 def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None) -> dict[int, Why]:
@@ -102,11 +106,15 @@ def next_hosts(run_ids: list[int]) -> list[Next]:
         return []
     with connection.cursor() as cursor:
         cursor.execute(FREE_HOST, {"runs": run_ids, "gate": gate_is_wanted()})
-        free = [Next(*row) for row in cursor.fetchall()]
+        free = [_next(*row) for row in cursor.fetchall()]
         if resting := set(run_ids) - {host.run for host in free}:
             cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": gate_is_wanted()})
-            free += [Next(*row) for row in cursor.fetchall()]
+            free += [_next(*row) for row in cursor.fetchall()]
         return free
+
+
+def _next(*row: Any) -> Next:
+    return Next._make([*row[:-1], read_outage(json.loads(row[-1] or "null"))])
 
 
 def _at_host(state: str, host: Next) -> Why:
@@ -114,6 +122,8 @@ def _at_host(state: str, host: Next) -> Why:
         return Why("waiting", f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns.")
     if host.is_held:
         return Why(state, f"{host.name} waits for its name: no name server has answered yet.")
+    if host.seconds > 1 and host.outage:
+        return Why(state, f"Waiting for {host.name}. {host.outage.sentence}")
     if host.seconds > 1:
         return Why(state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s.")
     return Why(state, "It is about to ask the bank for a shift.")

@@ -32,6 +32,12 @@ class PolitenessForm(forms.Form):
     )
     host_requests_a_minute = _number("Requests to a host in a minute", "Those of other crawls count, too. Empty: no limit.")
     host_requests_a_day = _number("Requests to a host in a day", "By UTC; those of other crawls count, too. Empty: no limit.")
+    host_patience_seconds = _number(
+        "Seconds to wait for a host that cannot be reached",
+        "Its URLs wait so long, an hour at most if it has never answered; then they fail. A day is 86400.",
+        initial="86400",
+        mode="decimal",
+    )
     max_kib_a_second = _number("KiB a second, at most", "All of the crawl's workers together, within what the bank grants them.")
 
     def politeness(self) -> dict[str, Any]:

@@ -68,7 +68,8 @@ def _next_host(run: Run) -> NextHost | None:
     for host in next_hosts([run.pk]):
         waiting = Url.objects.filter(queue=host.queue, state=UrlState.QUEUED, due_at__gt=timezone.now()).order_by("rank", "pk")
         status = waiting.values_list("status", flat=True).first() if host.seconds > 0 else None
-        return NextHost(host.name, host.seconds, host.taken_by, status, is_held=host.is_held)
+        outage = host.outage.sentence if host.outage else ""
+        return NextHost(host.name, host.seconds, host.taken_by, status, is_held=host.is_held, outage=outage)
     return None
 
 

@@ -11,6 +11,8 @@ from crawling.rules.statuses import FetchStatus, is_redirect
 
 #: section 2.3.1.2 asks for at least five
 MAX_HOPS = 5
+#: choices, and a proxy that nobody may be sent to any more: they lead to no rules
+NO_REDIRECTS = frozenset({300, 305, 306})
 
 
 def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> Fetched | None:
@@ -25,6 +27,8 @@ def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> 
         if answer is None:
             return None
         status, _ = as_read(answer)
+        if status in NO_REDIRECTS:
+            break
         if not is_redirect(status):
             return answer
         if not answer.location:

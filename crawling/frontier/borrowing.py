@@ -25,7 +25,7 @@ RETURNING h.name, greatest(0, extract(epoch FROM free.due_at - clock_timestamp()
 
 #: a shift that leased the host meanwhile has waited for our time to pass, and keeps a clock of its own
 RETURN = """
-UPDATE crawling_host SET due_at = clock_timestamp() + make_interval(secs => %s)
+UPDATE crawling_host SET due_at = clock_timestamp() + make_interval(secs => greatest(%s, delay_seconds))
 WHERE name = %s AND shift_id IS NULL AND due_at = %s
 """
 
@@ -48,6 +48,6 @@ def borrow_hosts(names: Collection[str], *, soon_seconds: float, seconds: float)
 
 
 def return_host(host: Borrowed, delay_seconds: float) -> None:
-    """Let the host go; it rests for the delay first."""
+    """Let the host go; it rests for the delay first, or for its own if that is longer."""
     with connection.cursor() as cursor:
         cursor.execute(RETURN, [delay_seconds, host.name, host.until])

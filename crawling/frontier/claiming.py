@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -15,6 +17,7 @@ from crawling.frontier.locking import locked_run
 from crawling.frontier.names import PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift
 from crawling.rules.budgets import NOTHING_SPENT, Spent
+from crawling.rules.outages import Outage, read_outage
 from crawling.rules.suspects import ALONE_FROM
 
 #: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
@@ -32,7 +35,7 @@ DUE_HOSTS = f"""
 
 LEASE_HOSTS = f"""
 WITH due AS (
-    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at
+    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at, q.outage::text AS outage
     {DUE_HOSTS}
     FOR NO KEY UPDATE OF h SKIP LOCKED
 )
@@ -41,7 +44,7 @@ SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs =
     delay_seconds = greatest(h.delay_seconds, %(delay)s)
 FROM due WHERE h.id = due.host_id
 RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
-    h.counted_at, h.requests_in_minute, h.requests_in_day
+    h.answered_at IS NOT NULL, due.outage, h.counted_at, h.requests_in_minute, h.requests_in_day
 """  # noqa: S608  # constants
 
 COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa: S608  # a constant
@@ -82,9 +85,9 @@ RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.h
 COUNT_CLAIMED = """
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
-    due_at = CASE WHEN taken.n = taken.asked THEN clock_timestamp() ELSE coalesce(
+    due_at = greatest(q.retry_at, CASE WHEN taken.n = taken.asked THEN clock_timestamp() ELSE coalesce(
         (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q'),
-        q.due_at) END
+        q.due_at) END)
 FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
 WHERE q.id = taken.id
 """
@@ -92,8 +95,10 @@ WHERE q.id = taken.id
 LET_GO = """
 UPDATE crawling_host h
 SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay, backoffs = gone.backoffs,
+    answered_at = CASE WHEN gone.was_heard THEN clock_timestamp() ELSE h.answered_at END,
     due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
-FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[]) AS gone(id, wait, delay, backoffs)
+FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[], %(heard)s::bool[])
+    AS gone(id, wait, delay, backoffs, was_heard)
 WHERE h.id = gone.id AND h.shift_id = %(shift)s
 """
 
@@ -103,8 +108,10 @@ FROM unnest(%s::bigint[], %s::float8[]) AS resting(id, wait) WHERE q.id = restin
 """
 
 COUNT_REQUESTS = """
-UPDATE crawling_host h SET counted_at = counted.at, requests_in_minute = counted.in_minute, requests_in_day = counted.in_day
-FROM unnest(%s::bigint[], %s::timestamptz[], %s::int[], %s::int[]) AS counted(id, at, in_minute, in_day)
+UPDATE crawling_host h SET counted_at = counted.at, requests_in_minute = counted.in_minute, requests_in_day = counted.in_day,
+    delay_seconds = counted.delay, due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => counted.wait))
+FROM unnest(%s::bigint[], %s::timestamptz[], %s::int[], %s::int[], %s::float8[], %s::float8[])
+    AS counted(id, at, in_minute, in_day, delay, wait)
 WHERE h.id = counted.id AND h.shift_id = %s
 """
 
@@ -115,31 +122,38 @@ WHERE id IN (SELECT id FROM crawling_host WHERE shift_id = %s FOR NO KEY UPDATE 
 """
 
 FREE_HOSTS = """
-UPDATE crawling_host SET shift_id = NULL, lease_until = NULL, due_at = clock_timestamp() + make_interval(secs => delay_seconds)
+UPDATE crawling_host SET shift_id = NULL, lease_until = NULL,
+    due_at = greatest(due_at, clock_timestamp() + make_interval(secs => delay_seconds))
 WHERE shift_id = %s
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LeasedHost:
-    """A host that this shift alone may fetch from, after `wait_seconds`."""
+    """A host that this shift alone may fetch from, after `wait_seconds`.
+
+    was_heard: it has answered at some time. outage: it let nothing be fetched when it was last tried.
+    """
 
     queue_id: int
     host_id: int
     name: str
     wait_seconds: float
     backoffs: int = 0
+    was_heard: bool = False
+    outage: Outage | None = None
     spent: Spent = NOTHING_SPENT
 
 
 class Leaving(NamedTuple):
     """A host that is given back: seconds until the next fetch may begin, the delay that was kept, and how often in a row it has said
-    that it has too much to do."""
+    that it has too much to do. was_heard: it has answered this shift."""
 
     host_id: int
     wait_seconds: float
     delay_seconds: float
     backoffs: int = 0
+    was_heard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +183,10 @@ def lease_hosts(
     with connection.cursor() as cursor:
         cursor.execute(LEASE_HOSTS, {**due, "lease": lease_seconds, "delay": delay_seconds})
         rows = cursor.fetchall()
-    hosts = [LeasedHost(queue, host, name, wait, backoffs, Spent(*spent)) for queue, host, name, wait, backoffs, *spent in rows]
+    hosts = [
+        LeasedHost(queue, host, name, wait, backoffs, heard, read_outage(json.loads(outage or "null")), Spent(*spent))
+        for queue, host, name, wait, backoffs, heard, outage, *spent in rows
+    ]
     return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
 
 
@@ -228,9 +245,10 @@ def let_go(shift: Shift, hosts: Sequence[Leaving]) -> None:
     """Give hosts back, each to rest as it has to."""
     if not hosts:
         return
-    ids, waits, delays, backoffs = (list(column) for column in zip(*hosts, strict=True))
+    ids, waits, delays, backoffs, heard = (list(column) for column in zip(*hosts, strict=True))
+    values: dict[str, Any] = {"hosts": ids, "waits": waits, "delays": delays, "backoffs": backoffs, "heard": heard, "shift": shift.pk}
     with connection.cursor() as cursor:
-        cursor.execute(LET_GO, {"hosts": ids, "waits": waits, "delays": delays, "backoffs": backoffs, "shift": shift.pk})
+        cursor.execute(LET_GO, values)
 
 
 def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
@@ -239,11 +257,24 @@ def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
         cursor.execute(REST_QUEUES, [list(waits), list(waits.values())])
 
 
-def count_requests(shift: Shift, spent: Mapping[int, Spent]) -> None:
-    """Note how many requests the shift's hosts, by id, have had: budgets outlive shifts."""
-    counts = sorted((host, each.at, each.in_minute, each.in_day) for host, each in spent.items())
+class Asked(NamedTuple):
+    """A host that was asked: the delay that is kept, and seconds until it may be asked again."""
+
+    host_id: int
+    spent: Spent
+    delay_seconds: float
+    wait_seconds: float
+
+
+def count_requests(shift: Shift, hosts: Iterable[Asked]) -> None:
+    """Note how many requests the shift's hosts have had, and what rest they need: both outlive shifts, even one that is killed."""
+    counts = sorted((one.host_id, *_parts(one.spent), one.delay_seconds, one.wait_seconds) for one in hosts)
     with connection.cursor() as cursor:
         cursor.execute(COUNT_REQUESTS, [*map(list, zip(*counts, strict=True)), shift.pk])
+
+
+def _parts(spent: Spent) -> tuple[datetime | None, int, int]:
+    return spent.at, spent.in_minute, spent.in_day
 
 
 def renew_hosts(shift_id: int, lease_seconds: float) -> None:

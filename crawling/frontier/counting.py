@@ -107,6 +107,12 @@ def _count_answers(cursor: CursorWrapper, outcomes: Collection[Outcome], queues:
         cursor.execute(COUNT_ANSWERS, [list(pages), list(pages.values()), [sizes[queue] for queue in pages]])
 
 
+def add_counts(cursor: CursorWrapper, shift: Shift, **counts: int) -> None:
+    """Add to the counts of a run and its minute; what is not named stays."""
+    values = [counts.get(name, 0) for name in COUNTED]
+    cursor.execute(ADD_COUNTS, [shift.process.run_id, shift.process.number, *values])
+
+
 def count_seeds(run_id: int, discovered: int) -> None:
     """Count the seeds of a run as discovered by its first process."""
     with connection.cursor() as cursor:

@@ -25,7 +25,7 @@ FROM gone WHERE u.id = gone.id RETURNING u.queue_id, gone.status
 
 MOVE = """
 UPDATE crawling_hostqueue q SET queued = q.queued + moved.n, done = q.done - moved.n,
-    due_at = CASE WHEN moved.n > 0 THEN least(q.due_at, clock_timestamp()) ELSE q.due_at END
+    due_at = CASE WHEN moved.n > 0 THEN greatest(q.retry_at, least(q.due_at, clock_timestamp())) ELSE q.due_at END
 FROM unnest(%s::bigint[], %s::int[]) AS moved(id, n) WHERE q.id = moved.id
 """
 

@@ -37,7 +37,7 @@ LET_GO = """
 WITH back AS (
     UPDATE crawling_url SET state = 'q' WHERE run_id = %s AND pattern = %s AND state = 't' RETURNING queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id), queues AS (
-    UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = least(q.due_at, clock_timestamp())
+    UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
     FROM counted WHERE q.id = counted.queue_id
 )
 SELECT count(*) FROM back

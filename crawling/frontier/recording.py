@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.db import DataError, connection
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.astray import fail_astray
 from crawling.frontier.budget import within_budget
 from crawling.frontier.chronicle import Chronicle
 from crawling.frontier.contents import Contents, find_originals
@@ -44,7 +45,8 @@ RETURNING u.id, u.queue_id, u.url, u.rank
 
 COUNT_REQUEUED = """
 UPDATE crawling_hostqueue q
-SET queued = q.queued + back.n, due_at = CASE WHEN q.queued > 0 THEN least(q.due_at, back.due_at) ELSE back.due_at END
+SET queued = q.queued + back.n,
+    due_at = greatest(q.retry_at, CASE WHEN q.queued > 0 THEN least(q.due_at, back.due_at) ELSE back.due_at END)
 FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) AS due_at FROM crawling_url
       WHERE id = ANY(%s) GROUP BY queue_id) back
 WHERE q.id = back.queue_id
@@ -56,7 +58,7 @@ WITH back AS (
     WHERE u.shift_id = %(shift)s AND u.state = 'p' AND (%(ids)s::bigint[] IS NULL OR u.id = ANY(%(ids)s))
     RETURNING u.queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id)
-UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = least(q.due_at, clock_timestamp())
+UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
 FROM counted WHERE q.id = counted.queue_id
 """
 
@@ -131,6 +133,7 @@ def record(
             quarantined=caught + held,
             duplicate=sum(page["duplicate_of"] is not None for page in pages),
         )
+        fail_astray(cursor, shift, kept)
         memory.chronicle.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
     memory.contents.learn(originals)
     return settled.keys()

@@ -1,4 +1,4 @@
-"""Put failed URLs back into their queues, as if they had never been tried."""
+"""Put failed URLs back into their queues, as if neither they nor their hosts had ever been tried."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ WITH slice AS (
     UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, losses = 0, due_at = NULL
     WHERE id IN (SELECT id FROM slice) RETURNING id, queue_id, status
 ), queues AS (
-    UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n, due_at = least(q.due_at, clock_timestamp())
+    UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n, due_at = least(q.due_at, clock_timestamp()),
+        outage = NULL, retry_at = NULL
     FROM (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id) counted WHERE q.id = counted.queue_id
 ), statuses AS (
     UPDATE crawling_runstatuscount c SET urls = c.urls - n

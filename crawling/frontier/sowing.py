@@ -51,7 +51,7 @@ RETURNING queue_id, fingerprint
 """
 
 COUNT_ADDED = """
-UPDATE crawling_hostqueue q SET queued = q.queued + added.n, due_at = least(q.due_at, clock_timestamp())
+UPDATE crawling_hostqueue q SET queued = q.queued + added.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
 FROM unnest(%s::bigint[], %s::int[]) AS added(id, n) WHERE q.id = added.id
 """
 

@@ -26,6 +26,7 @@ class Host(models.Model):
     counted_at = models.DateTimeField(null=True, help_text="when the latest request to it was counted")
     requests_in_minute = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
     requests_in_day = models.IntegerField(db_default=0, help_text="of counted_at, by UTC")
+    answered_at = models.DateTimeField(null=True, help_text="when a shift that had an answer let it go; null: it never did")
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, related_name="hosts")
     lease_until = models.DateTimeField(null=True)
 
@@ -71,6 +72,8 @@ class HostQueue(models.Model):
     queued = models.IntegerField(db_default=0)
     done = models.IntegerField(db_default=0, help_text="URLs that succeeded, failed or were excluded")
     due_at = models.DateTimeField(db_default=TransactionNow())
+    retry_at = models.DateTimeField(null=True, help_text="not before, while its host lets nothing be fetched; `due_at` is never earlier")
+    outage = models.JSONField(null=True, help_text="`crawling.rules.outages.Outage`, while its host lets nothing be fetched")
     pages = models.IntegerField(db_default=0, help_text="answers had of it")
     bytes = models.BigIntegerField(db_default=0, help_text="of their documents")
     began_at = models.DateTimeField(null=True, help_text="when the first of them was recorded")

@@ -9,17 +9,18 @@ from crawling.fetchers.http import Fetched
 from crawling.fetchers.progress import say
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.outcomes import Outcome
+from crawling.models import UrlState
 from crawling.processors.conclude import conclude
 from crawling.processors.kit import Kit
 from crawling.processors.login import log_in, must_log_in
-from crawling.processors.prefetch import refusal_by_robots, refusal_by_rules, way_to
-from crawling.processors.revalidate import fetch_anew, must_answer
+from crawling.processors.prefetch import refusal_by_robots, refusal_by_rules, way_to, without_robots
+from crawling.processors.revalidate import fetch_anew, must_answer, sets_cookies_first
 from crawling.processors.robots import learn_robots
 from crawling.processors.turns import has_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import WEB, Address, canonical_address
 from crawling.rules.robots import Robots
-from crawling.rules.statuses import FetchStatus
+from crawling.rules.statuses import OUTAGES, THROTTLES, FetchStatus, explain
 from crawling.rules.steps import Step
 
 
@@ -44,17 +45,18 @@ def step(visit: Visit, kit: Kit) -> Catch | Outcome | None:
     assert visit.resolution is not None
     claimed = visit.urls[0]
     address = canonical_address(claimed.url)
-    if unwanted := refusal_by_rules(claimed, address, kit):
-        visit.urls.popleft()
-        return conclude(claimed, address, "", unwanted, kit)
     dial, refusal = way_to(address, visit.resolution, kit)
-    robots = visit.robots.get(address.origin)
-    if robots is None and refusal is None and address.scheme in WEB:
-        if has_turn(visit, dial, kit):
-            learn_robots(visit, address, dial, kit)
+    if outcome := _unasked(visit, claimed, address, kit):
+        visit.urls.popleft()
+        return outcome
+    if refusal and refusal.status in OUTAGES:
+        visit.suspend(refusal)
         return None
-    if robots is not None:
-        refusal = refusal or (None if address.host_key in kit.unbound else refusal_by_robots(robots, address))
+    if not refusal and address.scheme in WEB and not _knows_rules(visit, address, dial, kit):
+        return None
+    robots = visit.robots.get(address.origin)
+    if robots is not None and address.host_key not in kit.unbound:
+        refusal = refusal or refusal_by_robots(robots, address)
     if refusal:
         visit.urls.popleft()
         return conclude(claimed, address, dial, refusal, kit)
@@ -68,7 +70,37 @@ def step(visit: Visit, kit: Kit) -> Catch | Outcome | None:
         return None
     visit.urls.popleft()
     fetched = fetched or _fetched(visit, claimed, address, dial, kit)
+    if fetched and visit.given_up:
+        fetched.close()
+        return _given_up(claimed, visit.given_up)
     return Catch(claimed, address, dial, fetched, _sitemaps(visit, address, robots)) if fetched else None
+
+
+def _unasked(visit: Visit, claimed: ClaimedUrl, address: Address, kit: Kit) -> Outcome | None:
+    """What becomes of a URL that nobody need be asked for: the rules keep it out, or its host is given up."""
+    if unwanted := refusal_by_rules(claimed, address, kit):
+        return conclude(claimed, address, "", unwanted, kit)
+    if visit.given_up:
+        return _given_up(claimed, visit.given_up)
+    return None
+
+
+def _given_up(claimed: ClaimedUrl, why: Fetched) -> Outcome:
+    return Outcome(claimed.id, UrlState.FAILED, why.status, why.error)
+
+
+def _knows_rules(visit: Visit, address: Address, dial: str, kit: Kit) -> bool:
+    """Whether robots.txt says something by now. If not it was asked for, or the host waits until it can be had."""
+    robots = visit.robots.get(address.origin)
+    if robots is None:
+        if has_turn(visit, dial, kit):
+            learn_robots(visit, address, dial, kit)
+        return False
+    if robots.unavailable and address.host_key not in kit.unbound:
+        del visit.robots[address.origin]  # asked for again at the next try
+        visit.suspend(without_robots(robots.unavailable))
+        return False
+    return True
 
 
 def read(catch: Catch, visit: Visit, kit: Kit) -> Outcome:
@@ -92,17 +124,30 @@ def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit
     keep_cookies(visit, address, kit)
     if fetched.status == FetchStatus.MEMORY_BUSY and kit.ending.is_set():
         return None  # the shift gives it back untried
-    if fetched.status == FetchStatus.CONNECT_FAILED and visit.demote(dial):
-        visit.urls.appendleft(claimed)  # at its next address
+    if fetched.status in OUTAGES and (address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED):
+        visit.urls.appendleft(claimed)
+        if not (fetched.status == FetchStatus.CONNECT_FAILED and visit.demote(dial)):  # else at its next address
+            visit.suspend(fetched)
         return None
     if fetched.is_stale:
         visit.urls.appendleft(claimed)  # once more after the host's delay: nothing was sent over a new connection
         return None
-    if must_answer(visit, claimed, address, fetched, kit):
+    note_answer(visit, fetched)
+    if must_answer(visit, claimed, address, fetched, kit) or sets_cookies_first(visit, claimed, address, fetched, kit):
         fetched.close()
         visit.urls.appendleft(claimed)
         return None
     return fetched
+
+
+def note_answer(visit: Visit, fetched: Fetched) -> None:
+    """Whether a page's answer ends an outage, or is a host's wish to be left alone, which may last longer than the crawl waits."""
+    answered = fetched.http_status or fetched.status
+    if answered in THROTTLES:
+        status = FetchStatus.HOST_BUSY
+        visit.note_throttling(Fetched(status, error=f"The host asks for a rest ({explain(answered)})."))
+    elif answered > 0:
+        visit.recover()
 
 
 def _sitemaps(visit: Visit, address: Address, robots: Robots | None) -> list[str]:

@@ -41,7 +41,7 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     """
     error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
     if may_pass(fetched.status):
-        retry = retry_after(claimed.attempts, of_robots=fetched.is_of_robots)
+        retry = retry_after(claimed.attempts)
         if retry is not None:
             return Outcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
     if fetched.status < 0:
@@ -51,9 +51,8 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     document = _read(address, fetched, kit)
     answer = _answer(address, dialled, fetched, document, target, is_personal=kit.is_personal)
     parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
-    if target and claimed.redirects >= MOST_REDIRECTS:
-        too_many = FetchStatus.TOO_MANY_REDIRECTS
-        return Outcome(claimed.id, UrlState.FAILED, too_many, too_many.sentence, answer=answer, parcel=parcel)
+    if is_redirect(fetched.status) and (astray := _astray(claimed, address, target)):
+        return Outcome(claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel)
     links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, kit)
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
     return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
@@ -84,6 +83,15 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
     except BadUrl:
         return None
     return target if may_lead(address.scheme, target.scheme) else None
+
+
+def _astray(claimed: ClaimedUrl, address: Address, target: Address | None) -> FetchStatus | None:
+    """What is wrong with a redirect, as far as it can be seen from itself."""
+    if target is None:
+        return FetchStatus.REDIRECT_NOWHERE
+    if target.url == address.url:
+        return FetchStatus.REDIRECT_LOOP
+    return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
 
 
 def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:

@@ -71,7 +71,8 @@ class Kit:
     lease_is_lost: whether the shift's time is over.
     keep_cookies(host_id, jar): hands changed cookies to the shift, which stores them.
     counts_links: the frontier wants to hear of every link, even to what it knows. ascends: and of the directories above a URL.
-    keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it.
+    keep_robots(origin, status, body): hands a fetched robots.txt to the shift, which stores it for all crawls.
+    own_robots: status and body, by origin, of those that were asked for in a way that is this crawl's own.
     archive(parcel, answer): hands an exchange to the archive, which closes it.
     shared_networks: whose addresses keep no clock.
     resolve(host): the addresses of a host that is not the visit's own.
@@ -89,6 +90,7 @@ class Kit:
     answer_seconds: float | None = None
     politeness: Politeness = field(default_factory=Politeness)
     keep_robots: Callable[[str, int, bytes], None] = lambda origin, status, body: None
+    own_robots: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     archives: bool = False
     fetching: FetchingPart = field(default_factory=FetchingPart)
     proxy: Proxy | None = None
@@ -201,6 +203,11 @@ class Kit:
             is_cut=self.session.is_cut,
         )
         return FETCHERS[address.scheme](task)
+
+    def asks_like_others(self, host_key: str) -> bool:
+        """Whether what a host answers to this crawl is what it answers to every other."""
+        asks = self.fetching
+        return not (self.proxy or asks.headers or asks.keeps_cookies or host_key in asks.credentials)
 
     def session_of(self, host_key: str) -> HostSession:
         """What is known of a host; only the toe that has the host may ask."""

@@ -11,7 +11,7 @@ from crawling.processors.turns import await_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, BadUrl, read_address
 from crawling.rules.login import fill_in
-from crawling.rules.statuses import explain, is_redirect, succeeded
+from crawling.rules.statuses import OUTAGES, explain, is_redirect, may_pass, succeeded
 
 #: from the form to the page behind it
 MOST_HOPS = 5
@@ -28,14 +28,24 @@ def must_log_in(address: Address, kit: Kit) -> bool:
 
 
 def log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
-    """Fetch the form, fill it in, send it; or say why that did not go. These are fetches, each followed by the host's delay."""
+    """Fetch the form, fill it in, send it; or say why that did not go. These are fetches, each followed by the host's delay.
+
+    A fault of a moment lets the host wait. Any other pauses the run.
+    """
+    visit.login_status = 0
     trouble = _log_in(visit, address, dial, kit)
-    if trouble:
-        visit.host_free_at = time.monotonic() + REST_SECONDS
-        visit.keep_budget()
-        kit.login_failed(f"Logging in at {kit.fetching.login_url} failed: {trouble}")
-    else:
+    if not trouble:
         kit.session_of(address.host_key).is_logged_in = True
+        return
+    told = f"Logging in at {kit.fetching.login_url} failed: {trouble}"
+    if visit.login_status in OUTAGES or may_pass(visit.login_status):
+        visit.suspend(Fetched(visit.login_status, error=f"{told.rstrip('.')}."))
+        if not visit.given_up:
+            return
+        visit.given_up = None  # an operator may know better
+    visit.host_free_at = time.monotonic() + REST_SECONDS
+    visit.keep_budget()
+    kit.login_failed(told)
 
 
 def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
@@ -81,4 +91,5 @@ def _get(visit: Visit, kit: Kit, address: Address, dial: str, form: bytes | None
     """One fetch, which the host's clock and budget count."""
     fetched = kit.get(address, dial, MAX_BYTES, form=form)
     visit.rest(fetched)
+    visit.login_status = fetched.status
     return fetched

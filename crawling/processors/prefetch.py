@@ -9,7 +9,7 @@ from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.robots import Robots
-from crawling.rules.statuses import FetchStatus
+from crawling.rules.statuses import FetchStatus, explain
 from crawling.rules.vetting import vet
 from dnscache.answers import Status
 from dnscache.resolver import Resolution
@@ -26,8 +26,7 @@ def refusal_by_rules(claimed: ClaimedUrl, address: Address, kit: Kit) -> Fetched
 def address_to_dial(resolution: Resolution, port: int, kit: Kit) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or why there is none."""
     if resolution.status is not Status.OK:
-        unanswered = resolution.status.is_failure and not resolution.given_up
-        status = FetchStatus.NAME_UNANSWERED if unanswered else FetchStatus.NAME_UNKNOWN
+        status = FetchStatus.NAME_UNANSWERED if resolution.status.is_failure else FetchStatus.NAME_UNKNOWN
         return "", Fetched(status, error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})")
     vetted = vet(resolution.addresses, port, allowed=kit.allowed, forbidden=kit.forbidden)
     if not vetted.permitted:
@@ -47,11 +46,17 @@ def set_robots(visit: Visit, origin: str, robots: Robots) -> None:
     visit.asked_delay = max(visit.asked_delay, robots.crawl_delay or 0.0)
 
 
+def without_robots(answered: int) -> Fetched:
+    """What it means for all URLs of an origin that its robots.txt was answered so (RFC 9309, 2.3.1.4)."""
+    status, why = FetchStatus.ROBOTS_UNAVAILABLE, explain(answered)
+    told = f"The site's robots.txt could not be had ({why.rstrip('.')})."
+    return Fetched(status, error=status.sentence if answered == status else told)
+
+
 def refusal_by_robots(robots: Robots, address: Address) -> Fetched | None:
     """Why robots.txt keeps us from fetching, if it does."""
     if robots.unavailable:
-        status = FetchStatus(robots.unavailable) if robots.unavailable < 0 else FetchStatus.ROBOTS_UNAVAILABLE
-        return Fetched(status, error=f"{FetchStatus.ROBOTS_UNAVAILABLE.sentence} ({status.sentence})", is_of_robots=True)
+        return without_robots(robots.unavailable)
     if not robots.allows(address.url):
         return Fetched(FetchStatus.ROBOTS_FORBID, error=FetchStatus.ROBOTS_FORBID.sentence)
     return None

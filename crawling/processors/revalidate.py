@@ -12,9 +12,12 @@ from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
-from crawling.rules.addresses import WEB, Address
+from crawling.rules.addresses import WEB, Address, BadUrl, read_address
 from crawling.rules.revalidation import renewed
-from crawling.rules.statuses import NOT_MODIFIED_STATUS
+from crawling.rules.statuses import NOT_MODIFIED_STATUS, is_redirect
+
+#: so often a URL may set a cookie and send back to itself
+MOST_COOKIE_TURNS = 3
 
 
 def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit: Kit) -> Fetched:
@@ -38,6 +41,19 @@ def _carried_over(fetched: Fetched, stored: Stored) -> Fetched:
         body=stored.body,
         unchanged_since=stored.page,
     )
+
+
+def sets_cookies_first(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, kit: Kit) -> bool:
+    """Whether the answer only sets cookies and sends back to the same URL, which then is asked for again, but not for ever."""
+    if not kit.fetching.keeps_cookies or not is_redirect(fetched.status) or "Set-Cookie" not in fetched.headers:
+        return False
+    visit.sent_back = (claimed.id, visit.sent_back[1] + 1 if visit.sent_back[0] == claimed.id else 1)
+    if visit.sent_back[1] > MOST_COOKIE_TURNS:
+        return False
+    try:
+        return read_address(fetched.location, address.url).url == address.url
+    except BadUrl:
+        return False
 
 
 def must_answer(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, kit: Kit) -> bool:

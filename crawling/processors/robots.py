@@ -14,13 +14,13 @@ from crawling.frontier.outcomes import Answer
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.robots import known_robots
 from crawling.processors.kit import Kit
-from crawling.processors.prefetch import address_to_dial, set_robots
+from crawling.processors.prefetch import address_to_dial, set_robots, without_robots
 from crawling.processors.turns import await_next_turn, await_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.politeness import backoff_after
-from crawling.rules.robots import MAX_ROBOTS_BYTES, read_robots
-from crawling.rules.statuses import FetchStatus
+from crawling.rules.robots import MAX_ROBOTS_BYTES, is_answer, read_robots
+from crawling.rules.statuses import OUTAGES, FetchStatus
 
 #: another host that is free within this is waited for; one that somebody else has, or that rests for longer, is asked for later
 SOON_SECONDS = 2.0
@@ -40,11 +40,24 @@ def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
         return
     visit.hops.clear()
     visit.tries = 0
+    if answer.is_stale:
+        return  # once more after the host's delay, over a new connection
     if answer.status == FetchStatus.CONNECT_FAILED and visit.demote(dial):
         return  # at its next address
     status, body = as_read(answer)
-    kit.keep_robots(address.origin, status, body)
-    set_robots(visit, address.origin, read_robots(status, body, kit.token))
+    if kit.asks_like_others(address.host_key):
+        kit.keep_robots(address.origin, status, body)
+    elif is_answer(status):
+        kit.own_robots[address.origin] = (status, body)
+    robots = read_robots(status, body, kit.token)
+    if robots.unavailable and (old := visit.old_robots.get(address.origin)):
+        robots = read_robots(*old, kit.token)  # section 2.4: for as long as no newer one can be had
+    elif robots.unavailable and address.host_key not in kit.unbound:
+        visit.suspend(without_robots(status))
+        return
+    elif not visit.outage or visit.outage.status in OUTAGES:  # it may still refuse all pages
+        visit.recover()
+    set_robots(visit, address.origin, robots)
     visit.rest_for_delay()  # it may be longer by now
 
 

@@ -12,10 +12,12 @@ from crawling.archive.earlier import Earlier
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.rules.budgets import NOTHING_SPENT, Spent
+from crawling.rules.outages import Outage, outage_after, patience, pause_after
 from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 from crawling.rules.robots import Robots
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sharing import seconds_aside
+from crawling.rules.statuses import explain
 from dnscache.addresses import dialled
 from dnscache.resolver import Resolution
 
@@ -28,6 +30,8 @@ class Visit:
     by the toe that has the visit: neither can undo what the other wrote.
     mapped: the origins whose sitemaps were handed on as links.
     earlier: what an earlier run has of URLs, by their ids. answered: the URL that was last asked for once more, with credentials.
+    sent_back: the URL that last set a cookie and sent back to itself, and how often.
+    login_status: what the latest request of a login was answered.
     backoffs: answers in a row by which the host said that it has too much to do.
     spent: requests that the host has had; is_counted says whether its row knows of all.
     host_free_at: as free_at, but for the budget, which binds this crawl alone.
@@ -36,6 +40,9 @@ class Visit:
     unreachable: addresses of the host that did not accept a connection.
     aside_until: until then hosts that wait for a toe go first.
     unread: documents of the host that toes are reading; the workbench counts.
+    old_robots: by origin, status and body of robots.txt files that hold on only while no newer ones can be had.
+    was_heard: the host has answered at some time. outage: it lets nothing be fetched, until outage_ends at the earliest; is_outage_kept:
+        its row says so, too. given_up: why all URLs of the host fail.
     """
 
     host: LeasedHost
@@ -49,6 +56,8 @@ class Visit:
     mapped: set[str] = field(default_factory=set)
     earlier: dict[int, Earlier] = field(default_factory=dict)
     answered: int = 0
+    sent_back: tuple[int, int] = (0, 0)
+    login_status: int = 0
     politeness: Politeness = field(default_factory=Politeness)
     last_fetch_seconds: float = 0.0
     backoffs: int = 0
@@ -62,6 +71,12 @@ class Visit:
     unreachable: set[str] = field(default_factory=set)
     aside_until: float = 0.0
     unread: int = 0
+    old_robots: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    was_heard: bool = False
+    outage: Outage | None = None
+    outage_ends: float = 0.0
+    is_outage_kept: bool = True
+    given_up: Fetched | None = None
 
     def resolve(self, resolution: Resolution) -> None:
         """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until the URLs in hand are fetched."""
@@ -113,7 +128,37 @@ class Visit:
         """Wait so long at least, for something that is not the host's doing."""
         self.free_at = max(self.free_at, time.monotonic() + seconds)
 
+    def suspend(self, fetched: Fetched) -> None:
+        """The host lets nothing be fetched: wait with all of its URLs for as long as the outage says, or give it up."""
+        tries = self.outage.tries + 1 if self.outage else 1
+        self._note_outage(fetched, pause_after(tries, random.random()))  # noqa: S311  # no secret
+        if self.outage and not self.given_up:
+            left = (self.outage.retry_at - datetime.now(UTC)).total_seconds()
+            self.outage_ends = time.monotonic() + left
+            self.keep_budget()
+
+    def note_throttling(self, fetched: Fetched) -> None:
+        """The host wishes to be left alone, and is; should it wish so for longer than the crawl waits, it is given up."""
+        self._note_outage(fetched, self.host_free_at - time.monotonic())
+
+    def _note_outage(self, fetched: Fetched, pause_seconds: float) -> None:
+        now, error = datetime.now(UTC), fetched.error or explain(fetched.status)
+        most = patience(self.politeness.host_patience_seconds, was_heard=self.was_heard)
+        self.outage = outage_after(self.outage, fetched.status, error, now=now, pause_seconds=pause_seconds, patience_seconds=most)
+        self.is_outage_kept = False
+        if self.outage.gives_up_at <= now:
+            self.given_up = Fetched(fetched.status, error=self.outage.last_words)
+            # Nobody is asked any more: its URLs need not wait for the host's clock.
+            self.outage_ends, self.free_at = 0.0, time.monotonic()
+
+    def recover(self) -> None:
+        """The host has answered."""
+        self.was_heard = True
+        if self.outage:
+            self.outage, self.is_outage_kept, self.outage_ends = None, False, 0.0
+
     def keep_budget(self) -> None:
         """Wait for the host, and for the next minute or day where the crawl's budget for it is spent."""
         wait = self.spent.seconds_to_wait(self.politeness, datetime.now(UTC))
         self.free_at = max(self.host_free_at, time.monotonic() + wait) if wait else self.host_free_at
+        self.free_at = max(self.free_at, self.outage_ends)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crawling.rules.politeness import MAX_ATTEMPTS
-from crawling.rules.statuses import MOST_REDIRECTS, NOT_MODIFIED_STATUS, UNWANTED, FetchStatus, is_redirect, may_pass, succeeded
+from crawling.rules.statuses import MOST_REDIRECTS, NOT_MODIFIED_STATUS, OUTAGES, UNWANTED, FetchStatus, is_redirect, may_pass, succeeded
 
 
 class Handling(StrEnum):
@@ -16,6 +16,7 @@ class Handling(StrEnum):
     READ = "read, links followed"
     FOLLOW = f"follow, {MOST_REDIRECTS} in a row"
     UNCHANGED = "keep what the earlier run has"
+    WAIT = "wait for the host, then drop as failed"
     AGAIN = f"ask again, {MAX_ATTEMPTS} times in all"
     ANSWER = "answer with credentials, else drop"
     DROP = "drop as failed"
@@ -28,6 +29,8 @@ def handling(status: int) -> Handling:
         return Handling.FOLLOW
     if status == NOT_MODIFIED_STATUS:
         return Handling.UNCHANGED
+    if status in OUTAGES or status == FetchStatus.HOST_BUSY:
+        return Handling.WAIT
     if may_pass(status):
         return Handling.AGAIN
     if status == 401:

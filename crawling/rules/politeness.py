@@ -14,8 +14,6 @@ MAX_ADAPTIVE_SECONDS = 30.0
 #: an answer that may be different in a moment is asked for this many times in all (SEEDS B1's retry handler)
 MAX_ATTEMPTS = 3
 FIRST_RETRY_SECONDS = 5.0
-#: robots.txt is asked for once a minute at most while it cannot be had
-FIRST_ROBOTS_RETRY_SECONDS = 60.0
 #: status -> how long the whole host rests after it, and at most after several in a row
 BACKOFFS = {429: (30.0, 3600.0), 503: (30.0, 3600.0), int(FetchStatus.TIMED_OUT): (5.0, 60.0)}
 #: a Retry-After is obeyed so far
@@ -53,9 +51,8 @@ def read_retry_after(text: str, now: datetime) -> float | None:
     return max(0.0, (date - now).total_seconds()) if date else None
 
 
-def retry_after(attempts: int, *, of_robots: bool = False) -> float | None:
+def retry_after(attempts: int) -> float | None:
     """Seconds until the URL may be tried again after `attempts` tries; None when it has had enough."""
     if attempts >= MAX_ATTEMPTS:
         return None
-    first = FIRST_ROBOTS_RETRY_SECONDS if of_robots else FIRST_RETRY_SECONDS
-    return float(first * 2 ** (attempts - 1))
+    return float(FIRST_RETRY_SECONDS * 2 ** (attempts - 1))

@@ -10,6 +10,8 @@ from protego import Protego
 
 #: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
 MAX_ROBOTS_BYTES = 500 * 1024
+#: by these the server says that it has no time now
+NO_ANSWERS = frozenset({408, 425, 429})
 #: a site has one, or an index of them
 MOST_SITEMAPS = 1000
 BYTE_ORDER_MARK = "\ufeff"
@@ -49,16 +51,22 @@ class Robots:
         return self.rules.crawl_delay(self.token) if self.rules else None
 
 
+def is_answer(status: int) -> bool:
+    """Whether rules follow from it, if only that there are none."""
+    return status // 100 in (2, 4) and status not in NO_ANSWERS
+
+
 def read_robots(status: int, body: bytes, token: str) -> Robots:
     """Return the rules that follow from the answer to a request for robots.txt.
 
     4xx: everything is allowed. 5xx and everything that is no answer: nothing may be fetched for now
-    (sections 2.3.1.3 and 2.3.1.4). `token` is the bare product token, without a version.
+    (sections 2.3.1.3 and 2.3.1.4); a server that has too much to do counts as such, as with Google.
+    `token` is the bare product token, without a version.
     """
     if 200 <= status < 300:
         sitemaps, lines = _lines_for(body, token)
         return _rules(sitemaps + lines, token)
-    if 400 <= status < 500:
+    if is_answer(status):
         return Robots(None, token)
     return Robots(None, token, unavailable=status)
 

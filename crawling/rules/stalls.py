@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crawling.rules.statuses import explain, may_pass
+from crawling.rules.statuses import OUTAGES, THROTTLES, explain, may_pass
 
 #: a shift that has written nothing for so long, though a host is free, is stuck
 QUIET_SECONDS = 300.0
@@ -13,7 +13,6 @@ QUIET_SECONDS = 300.0
 OVERDUE_SECONDS = 60.0
 #: a rest shorter than this is none
 NO_REST_SECONDS = 1.0
-THROTTLES = (429, 503)
 
 
 GRANTED = "Its resources are reserved; the next free worker starts its shift."
@@ -30,6 +29,7 @@ class Cause(StrEnum):
     EMPTY = "empty frontier"
     GRANT = "waiting for a grant"
     HOST_TAKEN = "waiting for a host"
+    HOST_DOWN = "host unavailable"
     NAME = "waiting for a name"
     NO_WORKER = "no worker"
     NO_KEEPER = "no keeper"
@@ -43,13 +43,15 @@ class Cause(StrEnum):
 @dataclass(frozen=True)
 class NextHost:
     """The host that is free first, in so many seconds (negative: since so many). `taken_by`: another crawl that is fetching from it.
-    `status`: how the URL that waits there for another try ended last. `is_held`: its name is not known yet."""
+    `status`: how the URL that waits there for another try ended last. `is_held`: its name is not known yet.
+    `outage`: what it was found to be like, in a sentence, if it lets nothing be fetched."""
 
     name: str
     seconds: float
     taken_by: str | None = None
     status: int | None = None
     is_held: bool = False
+    outage: str = ""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,9 @@ def _held(host: NextHost) -> Stall:
 
 
 def _resting(host: NextHost) -> Stall:
+    if host.outage:
+        remedy = "See whether the host can be reached. *Retry failed* asks for its URLs again once they have failed."
+        return Stall(Cause.HOST_DOWN, f"{host.name} lets nothing be fetched. {host.outage}", remedy, host.seconds)
     if host.status in THROTTLES:
         return Stall(
             Cause.THROTTLED,
@@ -183,7 +188,7 @@ def _resting(host: NextHost) -> Stall:
             "A longer delay between fetches would be kinder to it.",
             host.seconds,
         )
-    if host.status is not None and may_pass(host.status):
+    if host.status is not None and (may_pass(host.status) or host.status in OUTAGES):
         return Stall(
             Cause.RETRYING,
             f"{host.name}: {explain(host.status)} It is tried again in {_time(host.seconds)}.",

@@ -28,6 +28,9 @@ class FetchStatus(IntEnum):
     TOO_MANY_REDIRECTS = -12
     PROXY_FAILED = -13
     FILE_REFUSED = -14
+    HOST_BUSY = -15
+    REDIRECT_LOOP = -16
+    REDIRECT_NOWHERE = -17
     UNDECODABLE = -18
     MALFORMED = -19
     ARCHIVE_BUSY = -20
@@ -62,6 +65,9 @@ SENTENCES = {
     FetchStatus.TOO_MANY_REDIRECTS: f"More than {MOST_REDIRECTS} redirects led from one to the next.",
     FetchStatus.PROXY_FAILED: "The crawl's proxy could not be reached or would not serve us.",
     FetchStatus.FILE_REFUSED: "The file is below no directory that an administrator has allowed.",
+    FetchStatus.HOST_BUSY: "The host asks for a longer rest (429, 503) than the crawl waits for it.",
+    FetchStatus.REDIRECT_LOOP: "The redirect leads back to where it began.",
+    FetchStatus.REDIRECT_NOWHERE: "The redirect leads to no address that can be fetched.",
     FetchStatus.UNDECODABLE: "The document is packed in a way that cannot be unpacked here.",
     FetchStatus.MALFORMED: "The server's answer breaks the rules of HTTP.",
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
@@ -80,18 +86,27 @@ SENTENCES = {
 #: what may be different in a moment, beside a failure of the server's own
 TRANSIENT = frozenset(
     {
-        FetchStatus.NAME_UNANSWERED,
-        FetchStatus.CONNECT_FAILED,
         FetchStatus.TIMED_OUT,
         FetchStatus.BROKEN_ANSWER,
-        FetchStatus.ROBOTS_UNAVAILABLE,
-        FetchStatus.PROXY_FAILED,
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.TOO_EARLY,
         FetchStatus.MEMORY_BUSY,
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
+#: nothing of the URL was asked for: its host's queue rests, and no try is spent (`rules/outages.py`)
+OUTAGES = frozenset(
+    {
+        FetchStatus.NAME_UNANSWERED,
+        FetchStatus.CONNECT_FAILED,
+        FetchStatus.ROBOTS_UNAVAILABLE,
+        FetchStatus.PROXY_FAILED,
+    }
+)
+#: where chains of redirects end without a document
+ASTRAY = frozenset({FetchStatus.TOO_MANY_REDIRECTS, FetchStatus.REDIRECT_LOOP, FetchStatus.REDIRECT_NOWHERE})
+#: by these a host asks to be left alone
+THROTTLES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 #: a server that cannot will not be able to in a moment, either
 NEVER_WILL = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
 
@@ -104,6 +119,8 @@ OF_THE_HOST = frozenset(
         FetchStatus.CONNECT_FAILED,
         FetchStatus.ROBOTS_UNAVAILABLE,
         FetchStatus.TLS_FAILED,
+        FetchStatus.PROXY_FAILED,
+        FetchStatus.HOST_BUSY,
     }
 )
 

@@ -13,6 +13,7 @@ from crawling.frontier.names import held_at_gate
 from crawling.host_filter import blocks
 from crawling.models import Host, HostQueue, RobotsFile, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.rules.outages import read_outage
 from crawling.rules.statuses import explain
 
 SOME = 20
@@ -25,7 +26,7 @@ class HostRow:
     """`due_in` is seconds until the next fetch may begin (0: now); None where nothing is queued or the run has ended.
     `leased_by` names a crawl.
 
-    `is_at_gate`: its name is not settled yet.
+    `is_at_gate`: its name is not settled yet. `outage`: why nothing can be fetched from it, in a sentence.
     """
 
     name: str
@@ -37,6 +38,7 @@ class HostRow:
     is_leased_here: bool
     robots: str
     is_at_gate: bool
+    outage: str
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
     host = queue.host
     shift = host.shift if host.shift and host.shift.ended_at is None else None
     is_due = queue.queued and run.state not in ENDED_STATES
+    outage = read_outage(queue.outage) if is_due else None
     return HostRow(
         name=host.name,
         queued=queue.queued,
@@ -115,6 +118,7 @@ def _row(run: Run, queue: HostQueue, robots: str, is_at_gate: bool) -> HostRow:
         is_leased_here=bool(shift and shift.process.run_id == run.pk),
         robots=robots,
         is_at_gate=is_at_gate,
+        outage=outage.sentence if outage else "",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from crawling.fetchers.cookies import Cookies
 from crawling.frontier.cookies import jars_of
-from crawling.frontier.robots import known_robots
+from crawling.frontier.robots import known_robots, old_robots
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
@@ -17,10 +17,13 @@ from crawling.rules.robots import read_robots
 def set_known_robots(visits: Sequence[Visit], kit: Kit) -> None:
     """Let what is kept of the origins of the visits' URLs hold, with one query for all."""
     origins = {visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls} for visit in visits}
-    known = known_robots(set().union(*origins.values())) if visits else {}
+    every = set().union(*origins.values()) if visits else set()
+    known = (known_robots(every) if every else {}) | {origin: kit.own_robots[origin] for origin in every & kit.own_robots.keys()}
+    old = old_robots(every - known.keys()) if every - known.keys() else {}
     for visit in visits:
         for origin in origins[visit.host.queue_id] & known.keys():
             set_robots(visit, origin, read_robots(*known[origin], kit.token))
+        visit.old_robots.update({origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()})
 
 
 def set_known_cookies(visits: Sequence[Visit], kit: Kit, run_id: int) -> None:

@@ -71,10 +71,12 @@ class Recorder:
         """
         self._write(is_ending=False)
 
-    def write_the_rest(self) -> None:
-        """The same at the end, with all that the toes have handed in."""
+    def write_the_rest(self, cut: Sequence[Outcome] = ()) -> None:
+        """The same at the end, with all that the toes have handed in; `cut`: what becomes of those that they have not."""
         while not self._coming.empty():
             self._outcomes.append(self._coming.get())
+        known = {outcome.url_id for outcome in self._outcomes}
+        self._outcomes += [outcome for outcome in cut if outcome.url_id not in known]
         self._write(is_ending=True)
         if met := self._kit.refusals.take():
             with locked_run(self._shift.process.run_id) as run:

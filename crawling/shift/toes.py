@@ -37,6 +37,7 @@ class ToePool:
         self._archive = archive
         self._threads: dict[int, threading.Thread] = {}
         self._size = 0
+        self._in_hand: dict[int, tuple[ClaimedUrl, Visit]] = {}
         self.outcomes: SimpleQueue[Outcome] = SimpleQueue()
         self.board = Board()
 
@@ -58,7 +59,9 @@ class ToePool:
         try:
             while visit := self._bench.take(lambda: number < self._size):
                 with VITALS.in_hand(number, visit.urls[0].id):
-                    self._step(visit)
+                    self._in_hand[number] = (visit.urls[0], visit)
+                self._step(visit)
+                del self._in_hand[number]
                 self._kit.room.leave()
                 say(Step.WAITING_FOR_HOST, "")
         finally:
@@ -100,6 +103,14 @@ class ToePool:
             say(Step.ARCHIVING)
             self._archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
         self.outcomes.put(outcome)
+
+    def in_hand(self) -> list[ClaimedUrl]:
+        """The URLs that toes are at, or whose robots.txt or login they are at."""
+        return [claimed for claimed, _ in self._in_hand.copy().values()]
+
+    def asked_for(self) -> list[ClaimedUrl]:
+        """Those of them that were asked for themselves."""
+        return [claimed for claimed, visit in self._in_hand.copy().values() if claimed not in visit.urls]
 
     def join(self, seconds: float) -> bool:
         """After the workbench has closed, wait for the toes; whether all have ended."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from django.conf import settings
 
 from crawling.frontier.claiming import (
+    Asked,
     LeasedHost,
     Leaving,
     count_requests,
@@ -20,6 +21,7 @@ from crawling.frontier.claiming import (
 from crawling.frontier.due import contested
 from crawling.frontier.filtering import filters_of, rules_key
 from crawling.frontier.locking import locked_run
+from crawling.frontier.outages import Found, keep_outages
 from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
 from crawling.models import Run, Shift
@@ -182,6 +184,8 @@ class HostTurns:
             politeness=self._kit.politeness,
             backoffs=host.backoffs,
             spent=host.spent,
+            was_heard=host.was_heard,
+            outage=host.outage,
             host_free_at=now + host.wait_seconds,
             aside_until=self._aside.pop(host.host_id, 0.0),
         )
@@ -221,10 +225,17 @@ class HostTurns:
         self._count_requests(visits)
         if by_budget := {visit.host.queue_id: visit.free_at - now for visit in visits if visit.free_at > visit.host_free_at}:
             rest_queues(self._shift.process.run_id, by_budget)
+        self._keep_outages(visits)
         let_go(
             self._shift,
             [
-                Leaving(visit.host.host_id, max(visit.host_free_at - now, visit.delay if longer else 0.0), visit.delay, visit.backoffs)
+                Leaving(
+                    visit.host.host_id,
+                    max(visit.host_free_at - now, visit.delay if longer else 0.0),
+                    visit.delay,
+                    visit.backoffs,
+                    visit.was_heard and not visit.host.was_heard,
+                )
                 for visit in visits
             ],
         )
@@ -233,11 +244,23 @@ class HostTurns:
                 self._aside[visit.host.host_id] = visit.aside_until
             self._visits.pop(visit.host.queue_id, None)
 
+    def _keep_outages(self, visits: list[Visit]) -> None:
+        """Before the hosts are let go: only whoever has them may say this of them."""
+        news = [visit for visit in visits if not visit.is_outage_kept]
+        keep_outages(
+            self._shift,
+            [Found(visit.host.queue_id, visit.host.name, visit.outage, visit.given_up is not None) for visit in news],
+        )
+        for visit in news:
+            visit.is_outage_kept = True
+
     def _count_requests(self, visits: Collection[Visit]) -> None:
         if uncounted := {visit.host.host_id: visit for visit in visits if not visit.is_counted}:
             for visit in uncounted.values():
                 visit.is_counted = True  # before its count is read: a toe may be fetching
-            count_requests(self._shift, {host: visit.spent for host, visit in uncounted.items()})
+            now = time.monotonic()
+            asked = [Asked(host, visit.spent, visit.delay, max(0.0, visit.host_free_at - now)) for host, visit in uncounted.items()]
+            count_requests(self._shift, asked)
 
     def close(self, *, still_fetching: bool) -> None:
         """Let every host go; where a toe may still be fetching, a whole delay after now."""

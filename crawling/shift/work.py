@@ -12,14 +12,18 @@ from django.conf import settings
 from django.utils import timezone
 
 from crawling.fetching import fetching_of
+from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.filtering import unbound_hosts
 from crawling.frontier.limits import limit_reached
+from crawling.frontier.outcomes import Outcome
 from crawling.frontier.quarantine import states_of
 from crawling.memory_limit import MIB, MemoryLimit
-from crawling.models import CrawlJob, Run, Shift
+from crawling.models import CrawlJob, Run, Shift, UrlState
 from crawling.models.jobs import WORKING_STATES, RunState
+from crawling.rules.politeness import MAX_ATTEMPTS
 from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.statuses import FetchStatus
 from crawling.sealing import SealBroken
 from crawling.services.minding import mind_thresholds
 from crawling.services.pausing import pause_by_itself
@@ -49,6 +53,9 @@ CUT_SECONDS = 1.0
 RESTING_STATES = (RunState.PAUSING, RunState.STOPPING)
 LEASE_LOST = "its lease was lost"
 ABORTED = "an operator aborted the run"
+LONGEST = "it has lasted as long as a shift may"
+SLICE_OVER = "its time slice is over and others wait"
+SLICE_ENDINGS = (LONGEST, SLICE_OVER)
 
 
 class ShiftWork:
@@ -151,7 +158,10 @@ class ShiftWork:
         self._obey(run.crawl)
         if ending := self._reason_to_end(run):
             if run.state in RESTING_STATES and not run.aborted_at:
-                self._let_end()
+                self._let_end(self._toes.at_work, time.monotonic() + LET_END_SECONDS)
+            elif ending in SLICE_ENDINGS:
+                longest = LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS + LET_END_SECONDS
+                self._let_end(self._has_last_tries, self._began_at + longest)
             self.stop(ending)
         elif self._has_nothing():
             self._end_if_nothing_is_due()
@@ -160,11 +170,14 @@ class ShiftWork:
             self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory_stage.units_for)
         self._fit_toes(run)
 
-    def _let_end(self) -> None:
-        """Hand out nothing more, and wait until the toes are done, unless there is a reason to end at once."""
+    def _has_last_tries(self) -> bool:
+        """Whether a URL is in hand that the ends of shifts have cut off before: it would be so again and again."""
+        return any(claimed.attempts >= MAX_ATTEMPTS for claimed in self._toes.in_hand())
+
+    def _let_end(self, is_awaited: Callable[[], object], until: float) -> None:
+        """Hand out nothing more, and wait while there is something to wait for, unless there is a reason to end at once."""
         self._bench.close()
-        until = time.monotonic() + LET_END_SECONDS
-        while self._toes.at_work() and time.monotonic() < until and not self._ending:
+        while is_awaited() and time.monotonic() < until and not self._ending:
             self._collect()
             self._write_if_due()
             self._memory_stage.tend()
@@ -202,8 +215,8 @@ class ShiftWork:
             (f"the run is {run.state}", lambda: run.state not in WORKING_STATES),
             ("a limit is reached", lambda: limit_reached(run)),
             ("a threshold is reached", lambda: mind_thresholds(run, timezone.now())),
-            ("it has lasted as long as a shift may", lambda: age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS),
-            ("its time slice is over and others wait", lambda: age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait()),
+            (LONGEST, lambda: age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS),
+            (SLICE_OVER, lambda: age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait()),
         )
         return next((reason for reason, is_so in reasons if is_so()), "")
 
@@ -246,9 +259,16 @@ class ShiftWork:
     def _finish_writing(self) -> bool:
         """Write down what the toes finish in time; whether that is all."""
         all_ended = self._toes.join(JOIN_SECONDS)
-        self._recorder.write_the_rest()
+        self._recorder.write_the_rest([self._cut(claimed) for claimed in self._toes.asked_for()])
         self._mind_the_archive()
         return all_ended
+
+    def _cut(self, claimed: ClaimedUrl) -> Outcome:
+        """What becomes of a URL whose answer takes longer than the shift. That is a try; it fails if it was let end and did not."""
+        may_never_end = self._ending in SLICE_ENDINGS and claimed.attempts > MAX_ATTEMPTS
+        state, retry = (UrlState.FAILED, None) if may_never_end else (UrlState.QUEUED, 0.0)
+        error = f"The end of a shift cut it off, at try {claimed.attempts}."
+        return Outcome(claimed.id, state, FetchStatus.TIMED_OUT, error, retry_seconds=retry)
 
     def _cut_off(self) -> bool:
         """End the fetches and write nothing more; whether the toes have ended, as otherwise they will with this process.

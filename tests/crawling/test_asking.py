@@ -142,11 +142,10 @@ def test_only_a_trusted_proxy_fetches_by_itself(make_site, crawl_to_the_end):
     assert f"GET {site.url}/" in proxy.asked
 
 
-def test_a_proxy_that_will_not_serve_us_is_told_from_a_site_that_will_not(make_site, crawl_to_the_end, free_port, monkeypatch):
-    monkeypatch.setattr("crawling.rules.politeness.FIRST_RETRY_SECONDS", 0.05)
-    monkeypatch.setattr("crawling.rules.politeness.FIRST_ROBOTS_RETRY_SECONDS", 0.05)
+def test_a_proxy_that_will_not_serve_us_is_told_from_a_site_that_will_not(make_site, crawl_to_the_end):
     with serve_proxy("socks5", user="me", password=SECRET) as proxy:
-        run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", proxy=f"socks5://me:wrong@127.0.0.1:{proxy.port}")
+        way = f"socks5://me:wrong@127.0.0.1:{proxy.port}"
+        run = crawl_to_the_end(f"{make_site({'/': 'x'}).url}/", proxy=way, host_patience_seconds=0)
 
     error = run.urls.get().error
     assert "proxy" in error

@@ -79,6 +79,7 @@ def test_what_an_order_says_of_politeness_is_kept_cloned_and_checked(order, clie
         "address_delay_seconds": 0.5,
         "host_requests_a_minute": 30,
         "host_requests_a_day": None,
+        "host_patience_seconds": 7200.0,
         "max_kib_a_second": 512,
     }
     crawl = create_crawl(order("http://127.0.0.1:8900/", **fields))

@@ -59,8 +59,6 @@ def test_links_beyond_the_depth_limit_are_not_kept():
         (0, "http://www.a.test/", [("http://www.a.test/", 0, 5)]),
         (1, "http://www.a.test/", []),
         (1, "/x", [("http://a.test/x", 1, 5)]),
-        (1, "mailto:me@a.test", []),
-        (0, "", []),
     ],
 )
 def test_a_redirect_leads_as_deep_as_it_stands_and_that_of_a_seed_anywhere(depth, location, links):
@@ -68,6 +66,24 @@ def test_a_redirect_leads_as_deep_as_it_stands_and_that_of_a_seed_anywhere(depth
 
     assert outcome.state == UrlState.SUCCEEDED
     assert found(outcome) == links
+
+
+@pytest.mark.parametrize(
+    ("location", "status"),
+    [
+        ("", FetchStatus.REDIRECT_NOWHERE),
+        ("mailto:me@a.test", FetchStatus.REDIRECT_NOWHERE),
+        ("http://[broken", FetchStatus.REDIRECT_NOWHERE),
+        ("file:///etc/passwd", FetchStatus.REDIRECT_NOWHERE),
+        ("/", FetchStatus.REDIRECT_LOOP),
+        ("http://a.test/#here", FetchStatus.REDIRECT_LOOP),
+    ],
+)
+def test_a_redirect_that_leads_to_no_other_address_has_failed(location, status):
+    outcome = concluded(302, headers={"Location": location})
+
+    assert (outcome.state, outcome.status, found(outcome)) == (UrlState.FAILED, status, [])
+    assert outcome.answer.status == 302
 
 
 @pytest.mark.parametrize("status", sorted(TRANSIENT))
@@ -86,10 +102,6 @@ def test_what_will_not_change_ends_at_once_without_a_page(status):
 
     assert outcome.state == (UrlState.EXCLUDED if status in UNWANTED else UrlState.FAILED)
     assert (outcome.answer, outcome.retry_seconds, outcome.error) == (None, None, status.sentence)
-
-
-def test_a_failure_on_the_way_to_robots_txt_waits_longer():
-    assert concluded(FetchStatus.TIMED_OUT, is_of_robots=True).retry_seconds > concluded(FetchStatus.TIMED_OUT).retry_seconds
 
 
 latin = st.text(st.characters(max_codepoint=255), max_size=20)

@@ -153,14 +153,11 @@ def test_an_answer_that_may_pass_is_asked_for_again(make_site, crawl_to_the_end,
     assert (url.state, url.status, url.attempts) == ("s", 200, 2)
 
 
-def test_a_host_that_never_answers_fails_its_urls_and_ends_the_run(order, work_off, free_port, monkeypatch):
-    monkeypatch.setattr("crawling.rules.politeness.FIRST_RETRY_SECONDS", 0.05)
-    monkeypatch.setattr("crawling.rules.politeness.FIRST_ROBOTS_RETRY_SECONDS", 0.05)
-
-    run = work_off(start_run(create_crawl(order(f"http://127.0.0.1:{free_port}/"))))
+def test_a_host_that_never_answers_fails_its_urls_and_ends_the_run(crawl_to_the_end, free_port):
+    run = crawl_to_the_end(f"http://127.0.0.1:{free_port}/", host_patience_seconds=0)
 
     url = Url.objects.get(run=run)
-    assert (run.state, url.state, url.attempts) == ("failed", "f", 3)
+    assert (run.state, url.state, url.attempts) == ("failed", "f", 1)
     assert "did not accept a connection" in url.error
 
 

@@ -39,10 +39,6 @@ def test_retries_come_later_and_later_and_end():
     assert retry_after(MAX_ATTEMPTS) is None
 
 
-def test_an_origin_whose_robots_txt_cannot_be_had_is_left_alone_for_longer():
-    assert [retry_after(attempts, of_robots=True) for attempts in (1, 2, 3)] == [60, 120, None]
-
-
 @pytest.mark.parametrize(("last_fetch", "delay"), [(0.2, 1), (4, 8), (60, MAX_ADAPTIVE_SECONDS)])
 def test_a_slow_host_rests_for_longer_up_to_a_bound(last_fetch, delay):
     assert delay_after(configured=1, crawl_delay=None, last_fetch=last_fetch, factor=2) == delay

@@ -19,14 +19,14 @@ def allows(text, path="/x/y"):
     return robots(text).allows(f"http://a.test{path}")
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451, 499])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 451, 499])
 def test_a_robots_txt_that_is_not_there_allows_everything(status):
     rules = robots("User-agent: *\nDisallow: /", status)
 
     assert (rules.unavailable, rules.allows("http://a.test/x"), rules.crawl_delay) == (0, True, None)
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 599, 304, 301, -1, -5, -7, -10])
+@pytest.mark.parametrize("status", [500, 502, 503, 599, 408, 425, 429, 304, 301, -1, -5, -7, -10])
 def test_a_robots_txt_that_cannot_be_had_is_told_by_its_status(status):
     assert robots("", status).unavailable == status
 

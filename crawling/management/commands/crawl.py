@@ -51,7 +51,11 @@ class Command(BaseCommand):
         parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
         parser.add_argument("--status", type=int, metavar="N", help="with retry: only what failed so (default: all that failed)")
         parser.add_argument("--tags", metavar="TAG,TAG", help="with tag: the tags it then has (default: none)")
-        parser.add_argument("--wait", action="store_true", help="follow the crawl to its end; exit status 1 if it failed")
+        parser.add_argument(
+            "--wait",
+            action="store_true",
+            help="follow the crawl to its end, and say what it waits for; exit status 1 if it failed, 3 if it goes on after --max-seconds",
+        )
         add_seeds_arguments(parser)
         add_log_arguments(parser)
         parser.add_argument("--json", action="store_true", help="print one JSON object, for programs; with log one a line")
@@ -116,7 +120,7 @@ class Command(BaseCommand):
 
     def _report(self, crawl: CrawlJob, *, wait: bool, as_json: bool) -> None:
         crawl.refresh_from_db()
-        view = follow(crawl, show=not as_json) if wait else crawl_view(crawl)
+        view, is_late = follow(crawl, show=not as_json) if wait else (crawl_view(crawl), False)
         latest = crawl.runs.first()
         causes = failures(latest) if latest else []
         page = page_of("crawling:crawl", crawl.pk)
@@ -125,7 +129,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({**view.as_dict(), "failures": failed, "page": page}, indent=2))
         else:
             self.stdout.write(f"{crawl_lines(view, causes)}\n  {page}")
-        if wait and (status := exit_status(view)):
+        if wait and (status := exit_status(view, is_late=is_late)):
             raise SystemExit(status)
 
 

@@ -2,6 +2,84 @@
 
 from __future__ import annotations
 
-from tests.webs.case import Case
+from crawling.rules.statuses import FetchStatus
+from tests.webs.case import Case, answer, links
 
-CASES: list[Case] = []
+AT_ONCE = {"host_patience_seconds": 0}
+
+
+def moved(to: str, **headers: str) -> bytes:
+    return answer(headers={"Location": to, **headers}, status=302)
+
+
+def opens_with_a_cookie(talk):
+    is_seen = "seen=1" in talk.asked.headers.get("cookie", "")
+    return answer("inside") if is_seen else moved("/", **{"Set-Cookie": "seen=1"})
+
+
+def robots_txt_comes_the_second_time(talk):
+    return answer(status=500) if talk.try_number == 1 else answer("User-agent: *", kind="text/plain")
+
+
+CASES: list[Case] = [
+    Case(
+        "a redirect to itself",
+        {"/": moved("/")},
+        verdict=("f", FetchStatus.REDIRECT_LOOP),
+        small=True,
+    ),
+    Case(
+        "a redirect in a loop of three",
+        {"/": moved("/a"), "/a": moved("/b"), "/b": moved("/")},
+        verdict=("f", FetchStatus.REDIRECT_LOOP),
+        pages_end=dict.fromkeys(("/a", "/b"), ("f", FetchStatus.REDIRECT_LOOP)),
+        small=True,
+    ),
+    Case(
+        "a redirect to nowhere",
+        {"/": answer(status=302)},
+        verdict=("f", FetchStatus.REDIRECT_NOWHERE),
+        small=True,
+    ),
+    Case(
+        "a redirect to a page that is known",
+        {"/": answer(links("/a", "/b")), "/a": moved("/b"), "/b": answer("b")},
+        pages_end={"/a": ("s", 302), "/b": ("s", 200)},
+        small=True,
+    ),
+    Case(
+        "a page behind a cookie",
+        {"/": opens_with_a_cookie},
+        tries=2,
+        order={"cookies": True},
+        small=True,
+    ),
+    Case(
+        "a cookie that is never let in",
+        {"/": moved("/", **{"Set-Cookie": "seen=1"})},
+        verdict=("f", FetchStatus.REDIRECT_LOOP),
+        tries=4,
+        order={"cookies": True},
+        small=True,
+    ),
+    Case(
+        "no robots.txt, and a crawl that does not wait",
+        {"/robots.txt": answer(status=500), "/": answer("x")},
+        verdict=("f", FetchStatus.ROBOTS_UNAVAILABLE),
+        tries=0,
+        order=AT_ONCE,
+        small=True,
+    ),
+    Case(
+        "a wish for days of rest, and a crawl that does not wait",
+        {"/": answer(status=429, headers={"Retry-After": "900000"})},
+        verdict=("f", FetchStatus.HOST_BUSY),
+        order=AT_ONCE,
+        small=True,
+    ),
+    Case(
+        "robots.txt the second time",
+        {"/robots.txt": robots_txt_comes_the_second_time, "/": answer("x")},
+        seconds=150,
+    ),
+]

@@ -1,0 +1,111 @@
+"""Find redirects that lead nowhere, and count every URL of such a chain as failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.counting import COUNT_STATUSES, add_counts
+from crawling.frontier.outcomes import Outcome
+from crawling.models import Shift, UrlState
+from crawling.rules.addresses import fingerprint
+from crawling.rules.statuses import ASTRAY, MOST_REDIRECTS, FetchStatus, is_redirect
+
+#: the rows of some addresses, and where their answers lead
+FOLLOW = """
+SELECT u.url, u.id, u.state, u.status, p.final_url
+FROM crawling_url u LEFT JOIN crawling_page p ON p.url_id = u.id AND p.status BETWEEN 300 AND 399
+WHERE u.run_id = %s AND u.fingerprint = ANY(%s) AND u.url = ANY(%s)
+"""
+
+#: the redirects that led to some rows, each found on the page of the one before
+LED_HERE = f"""
+WITH RECURSIVE chain AS (
+    SELECT id, via, redirects, 0 AS hops FROM crawling_url WHERE id = ANY(%s)
+    UNION ALL
+    SELECT u.id, u.via, u.redirects, c.hops + 1 FROM chain c JOIN crawling_url u ON u.id = c.via
+    WHERE c.redirects > 0 AND c.hops < {MOST_REDIRECTS + 1}
+)
+SELECT DISTINCT id FROM chain
+"""  # noqa: S608  # a constant
+
+FAIL = """
+WITH was AS (
+    SELECT id, status FROM crawling_url WHERE id = ANY(%(ids)s) AND run_id = %(run)s AND state = 's'
+)
+UPDATE crawling_url u SET state = 'f', status = %(status)s, error = %(error)s
+FROM was WHERE u.id = was.id RETURNING was.status
+"""
+
+
+class Row(NamedTuple):
+    """What a run has of an address; leads_to: where it redirects, or None."""
+
+    id: int
+    state: str
+    status: int | None
+    leads_to: str | None
+
+
+def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Outcome]) -> None:
+    """Fail the redirects of a batch that lead into a loop or to nowhere, and those that led to them.
+
+    To be called when the batch is written and counted. The caller holds the run's lock.
+    """
+    ended = [one for one in outcomes if one.status in ASTRAY]
+    astray = {one.url_id: FetchStatus(one.status) for one in ended}
+    leading = {
+        one.url_id: one.answer.final_url
+        for one in outcomes
+        if one.answer and one.state == UrlState.SUCCEEDED and is_redirect(one.answer.status)
+    }
+    if leading:
+        astray |= _followed(cursor, shift.process.run_id, leading)
+    for status in set(astray.values()):
+        _fail(cursor, shift, [url for url, found in astray.items() if found == status], status)
+
+
+def _followed(cursor: CursorWrapper, run_id: int, leading: Mapping[int, str]) -> dict[int, FetchStatus]:
+    """Follow all redirects of a batch at once, as far as the run has been."""
+    astray: dict[int, FetchStatus] = {}
+    paths = {url_id: ([url_id], target) for url_id, target in leading.items()}
+    for _ in range(MOST_REDIRECTS + 1):
+        if not paths:
+            break
+        rows = _rows(cursor, run_id, {target for _, target in paths.values()})
+        further: dict[int, tuple[list[int], str]] = {}
+        for start, (path, target) in paths.items():
+            row = rows.get(target)
+            if row is None:
+                continue
+            if row.id in path:
+                astray |= dict.fromkeys(path, FetchStatus.REDIRECT_LOOP)
+            elif row.state == UrlState.FAILED and row.status in ASTRAY:
+                astray |= dict.fromkeys(path, FetchStatus(row.status))
+            elif row.state == UrlState.SUCCEEDED and row.leads_to:
+                further[start] = ([*path, row.id], row.leads_to)
+        paths = further
+    return astray
+
+
+def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[str, Row]:
+    addresses = list(targets)
+    cursor.execute(FOLLOW, [run_id, [fingerprint(url) for url in addresses], addresses])
+    return {url: Row(*rest) for url, *rest in cursor.fetchall()}
+
+
+def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStatus) -> None:
+    cursor.execute(LED_HERE, [ids])
+    every = [url_id for (url_id,) in cursor.fetchall()]
+    values: dict[str, Any] = {"ids": every, "run": shift.process.run_id, "status": int(status), "error": status.sentence}
+    cursor.execute(FAIL, values)
+    before = [before for (before,) in cursor.fetchall()]
+    if not before:
+        return
+    rows = [(str(UrlState.SUCCEEDED), one, -n) for one, n in Counter(before).items()]
+    rows.append((str(UrlState.FAILED), int(status), len(before)))
+    cursor.execute(COUNT_STATUSES, [shift.process.run_id, *map(list, zip(*rows, strict=True))])
+    add_counts(cursor, shift, succeeded=-len(before), failed=len(before))

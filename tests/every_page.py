@@ -11,9 +11,11 @@ from django.utils import timezone
 from allocation.models import Pool
 from crawling.experiment.store import make_trial
 from crawling.models import ArchiveFile, Checkpoint, CrawlJob, Delivery, Host, Listener, Page, Run
+from crawling.models.inquiries import InquiryKind
 from crawling.services.blacklist import add_entry
 from crawling.services.creating import start_run
 from crawling.services.editing import edit_crawl
+from crawling.services.inquiries import ask
 from crawling.services.saving import save_view
 from crawling.services.scheduling import set_schedule
 from crawling.services.steering import pause
@@ -106,12 +108,15 @@ def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
     trial = make_trial(requests=4, bound_seconds=0.3, seed=1, policies=["naive"], by=by)
     number = ArchiveFile.objects.filter(run__crawl=crawl).earliest("pk").pk
     host = Host.objects.earliest("pk").pk
+    question = {"order": {"seeds": crawl.seeds}, "answers": {}}
+    inquiry = ask(InquiryKind.TEST_FETCH, question, by=by)
     return {
         "hosts": host,
         "trials": trial.pk,
         "alerts": listener.pk,
         "bank": Pool.objects.get().pk,
         "number": 1,
+        "inquiry_id": inquiry.pk,
         "file": number,
         "resting": resting.pk,
     }

@@ -29,6 +29,7 @@ WORKER = [
     "--worker-ttl",
     "60",
 ]
+CHORES = ["rqworker", "--skip-checks", "chores", "--serializer", "json"]
 KEEPER = ["keeper", "--skip-checks"]
 
 

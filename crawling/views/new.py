@@ -99,11 +99,11 @@ def test_fetch(request: HttpRequest) -> HttpResponse:
 @permission_required("crawling.add_crawljob", raise_exception=True)
 @vary_on_headers("HX-Request")
 @needs_pool
-def tested(request: HttpRequest, number: int) -> HttpResponse:
+def tested(request: HttpRequest, inquiry_id: int) -> HttpResponse:
     """What a test fetch found, for whoever asked: alone or, without scripts, with the form."""
     assert isinstance(request.user, User)
     asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
-    inquiry = get_object_or_404(asked, pk=number)
+    inquiry = get_object_or_404(asked, pk=inquiry_id)
     question = question_of(inquiry)
     facts = {
         "inquiry": inquiry,

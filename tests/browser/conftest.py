@@ -20,7 +20,7 @@ from crawlsite.roles import make_roles
 from tests.browser.endless import endless_web
 from tests.browser.watching import Watch
 from tests.crawling.conftest import CLASSES
-from tests.stack import KEEPER, WORKER, Stack, running_stack
+from tests.stack import CHORES, KEEPER, WORKER, Stack, running_stack
 
 #: the last keeps Chromium from asking anybody but us, whatever a page or the browser itself may want
 FLAGS = [
@@ -136,6 +136,14 @@ def make_web(pool):
     AllowedNetwork.objects.create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     with ExitStack() as webs:
         yield lambda address="127.0.0.1", **where: webs.enter_context(endless_web(address=address, **where))
+
+
+@pytest.fixture
+def chores(pool, tmp_path) -> Iterator[Stack]:
+    """A worker for background jobs."""
+    with running_stack(tmp_path) as stack:
+        stack.start(CHORES)
+        yield stack
 
 
 @pytest.fixture

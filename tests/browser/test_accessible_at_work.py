@@ -69,7 +69,7 @@ def test_the_page_of_a_crawl_with_errors_that_are_unfolded(page, make_web, make_
     is_fit(page)
 
 
-def test_what_the_first_urls_answer(page, make_web):
+def test_what_the_first_urls_answer(page, make_web, chores):
     web = make_web()
     page.goto("/crawls/new/")
     page.get_by_label("Start at these addresses").fill(f"{web.url}\n{web.url}missing\nhttp://127.0.0.5:1024/")

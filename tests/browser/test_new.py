@@ -109,12 +109,12 @@ def test_seeds_come_from_a_file_too(form, web, tmp_path):
     assert CrawlJob.objects.get().seeds == [f"{web.url}one", f"{web.url}two"]
 
 
-def test_a_try_shows_what_the_seeds_answer_and_keeps_the_form(form, web):
+def test_a_try_shows_what_the_seeds_answer_and_keeps_the_form(form, web, chores):
     seeds(form).fill(f"{web.url}\n{web.url}missing")
     form.get_by_role("button", name="Try the first 10 URLs").click()
 
     tried = form.get_by_role("region", name="What the first URLs answer")
-    expect(tried).to_contain_text("Page 0")
+    expect(tried).to_contain_text("Page 0", timeout=30_000)
     expect(tried).to_contain_text("404")
     expect(seeds(form)).to_have_value(f"{web.url}\n{web.url}missing")
     assert not CrawlJob.objects.exists()

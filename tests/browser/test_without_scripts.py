@@ -8,8 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from crawling.models import CrawlJob
+from crawling.models.inquiries import Inquiry
 from crawling.models.jobs import RunState
 from tests.browser.house import furnish
+from tests.stack import wait_until
 
 
 @pytest.fixture
@@ -17,12 +19,14 @@ def page(browse) -> Page:
     return browse("operator", java_script_enabled=False)
 
 
-def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web):
+def test_a_crawl_is_made_tried_paused_resumed_and_stopped(page, make_web, chores):
     web = make_web()
     page.goto("/crawls/new/")
     page.get_by_label("Start at these addresses").fill(web.url)
     page.get_by_label("Name", exact=True).fill("Library")
     page.get_by_role("button", name="Try the first 10 URLs").click()
+    wait_until(lambda: Inquiry.objects.exclude(ended_at=None).exists())
+    page.get_by_role("link", name="Show what has come back").click()
     expect(page.get_by_role("region", name="What the first URLs answer")).to_contain_text("Page 0")
     page.get_by_role("button", name="Save and start").click()
 

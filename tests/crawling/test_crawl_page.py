@@ -356,7 +356,7 @@ def test_the_page_takes_the_same_queries_however_much_there_is(visit, finished, 
         write(finished.pk, f"line {number}")
     visit(finished.crawl)
 
-    with django_assert_max_num_queries(48):
+    with django_assert_max_num_queries(51):
         visit(finished.crawl)
 
 

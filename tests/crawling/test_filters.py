@@ -33,7 +33,7 @@ def test_of_all_rules_the_first_that_knows_decides():
     assert judged(filters, "http://c.test/x", hops=1) == (Rule.SCOPE, False)
     assert judged(filters, "http://a.test/y") == (Rule.INCLUDE, False)
     assert judged(filters, "http://a.test/x") == (Rule.INCLUDE, True)
-    assert [rule.number for rule in Rule] == list(range(1, 12))
+    assert [rule.number for rule in Rule] == list(range(1, 13))
 
 
 def test_links_outside_the_scope_are_counted_in_a_row():

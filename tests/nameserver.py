@@ -71,7 +71,7 @@ class NameServer:
             response.set_rcode(dns.rcode.FORMERR)
             response.use_edns(False)
         elif (
-            scenario == "to"
+            (scenario == "to" and name not in self.hosts)
             or (scenario == "drop1" and times == 1)
             or (scenario in ("tcdead", "foldudp", "endless") and transport == "tcp")
             or (scenario == "tcsix" and rdtype == dns.rdatatype.AAAA)

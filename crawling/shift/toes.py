@@ -60,8 +60,8 @@ class ToePool:
             while visit := self._bench.take(lambda: number < self._size):
                 with VITALS.in_hand(number, visit.urls[0].id):
                     self._in_hand[number] = (visit.urls[0], visit)
-                self._step(visit)
-                del self._in_hand[number]
+                    self._step(visit)
+                    del self._in_hand[number]
                 self._kit.room.leave()
                 say(Step.WAITING_FOR_HOST, "")
         finally:

@@ -92,7 +92,8 @@ def _values(filled: Filled) -> dict[str, Any]:
     return {
         "crawl": filled.crawl, "twice": filled.twice, "url": page.pk, "page_id": page.pk, "address": page.final_url,
         "old": old, "new": new, "old_id": old, "new_id": new,
-        "waiting": Url.objects.filter(run__crawl=filled.crawl, state="q").earliest("pk").pk, "number": 1, "version": 50_000,
+        "waiting": Url.objects.filter(run__crawl=filled.crawl, state="q").earliest("pk").pk, "number": 1, "inquiry_id": 1,
+        "version": 50_000,
         "pool": filled.pool, "pool_id": filled.pool, "process_id": Process.objects.filter(pool=filled.pool).earliest("pk").pk,
         "host_id": host.pk, "host_name": host.name, "name": host.name, "kind": "csv", "verb": "start", "deed": "pin", "key": 50,
         "trial_id": Trial.objects.latest("pk").pk, **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id"), 1),

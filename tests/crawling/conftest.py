@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
+import django_rq
 import pytest
 
 from allocation.models import OutboxKind
@@ -13,6 +14,7 @@ from crawling.access import set_identity
 from crawling.checkpoints.taking import take_checkpoint
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
+from crawling.keeper.messages import QUEUE
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.creating import create_crawl, start_run
@@ -100,3 +102,12 @@ def taken(order, make_site, work_off, tmp_path):
     run = work_off(start_run(create_crawl(order(f"{site.url}/"))))
     take_checkpoint(run, tmp_path / "taken", with_archive=True)
     return tmp_path / "taken"
+
+
+@pytest.fixture
+def queue(pool):
+    """The real queue, emptied, with nobody at work on it."""
+    queue = django_rq.get_queue(QUEUE)
+    queue.connection.flushdb()
+    yield queue
+    queue.connection.flushdb()

@@ -6,7 +6,6 @@ import threading
 from contextlib import contextmanager
 from datetime import timedelta
 
-import django_rq
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -15,7 +14,6 @@ from django.utils import timezone
 from allocation.models import Process, Request
 from crawling.frontier.handling import Deed
 from crawling.keeper.duties import settle_what_was_left
-from crawling.keeper.messages import QUEUE
 from crawling.keeper.rounds import duties, keep
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
@@ -27,15 +25,6 @@ from tests.races.conftest import rival
 from tests.stack import wait_until
 
 __all__ = ["rival"]
-
-
-@pytest.fixture
-def queue(pool):
-    """The real queue, emptied, with nobody at work on it."""
-    queue = django_rq.get_queue(QUEUE)
-    queue.connection.flushdb()
-    yield queue
-    queue.connection.flushdb()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-import django_rq
 import pytest
 from django.contrib.sessions.models import Session
 from django.utils import timezone
@@ -19,7 +18,7 @@ from crawling.keeper import leftovers, messages
 from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
 from crawling.keeper.forgetting import forget_what_is_over
 from crawling.keeper.leader import Leadership, is_somebody_leading
-from crawling.keeper.messages import QUEUE, deliver, enqueue_shift, live_workers, resend
+from crawling.keeper.messages import deliver, enqueue_shift, live_workers, resend
 from crawling.keeper.rounds import duties
 from crawling.models import Run, RunProcess, Shift
 from crawling.services import bank, creating
@@ -32,15 +31,6 @@ from tests.stack import wait_until
 __all__ = ["rival"]
 
 SEED = "http://127.0.0.1:8900/"
-
-
-@pytest.fixture
-def queue(pool):
-    """The real queue, emptied, with nobody at work on it."""
-    queue = django_rq.get_queue(QUEUE)
-    queue.connection.flushdb()
-    yield queue
-    queue.connection.flushdb()
 
 
 @pytest.fixture

@@ -155,7 +155,7 @@ def await_port(address: str, port: int) -> None:
         try:
             socket.create_connection((address, port), 1).close()
         except OSError:
-            time.sleep(0.1)
+            time.sleep(0.1)  # a refused connection answers at once, and the start is not measured
         else:
             return
     raise SystemExit(f"nothing answers at {address}:{port}")
@@ -251,6 +251,7 @@ def follow(crawls: int, before: int, began: float, seconds: float) -> int:
 
     count, then = 0, began
     while count < crawls and time.monotonic() - began < seconds:
+        # Each look costs the database; near the end a late look would lower the last rate.
         time.sleep(REPORT_SECONDS if count < crawls - 50 else 0.5)
         ended, now = count_ended(before), time.monotonic()
         rate = (ended - count) / (now - then)

@@ -20,7 +20,8 @@ WARM_SECONDS = 8
 def main() -> None:
     told = json.loads(sys.argv[1])
     scene = begin(told)
-    time.sleep(WARM_SECONDS)
+    time.sleep(WARM_SECONDS)  # how slowly crawls begin is not measured
+    # Nothing but the crawls runs meanwhile: this is what they are compared with.
     alone = pages_a_second(lambda: time.sleep(scene.seconds))
     report = Report()
     loaded = pages_a_second(lambda: load(scene, report))

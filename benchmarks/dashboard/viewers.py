@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -104,7 +104,7 @@ def serve(pipe: Connection, first_host: int, hosts: int, width: int) -> None:
     web = SyntheticWeb(first_host, hosts=hosts, width=width, error_percent=0, slow_percent=0, first_host=first_host)
     with serve_web(web) as site:
         pipe.send(site.seeds)
-        time.sleep(3600)  # until it is terminated
+        signal.pause()  # until it is terminated
 
 
 if __name__ == "__main__":

@@ -6,15 +6,13 @@ import json
 from datetime import timedelta
 from io import StringIO
 
-import django_rq
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
-from rq import Worker
 
 from allocation.services import finish_process
-from crawling.keeper.messages import QUEUE
+from crawling.keeper.messages import live_workers
 from crawling.management import follow as following
 from crawling.models import CrawlJob, Run
 from crawling.services import steering
@@ -27,7 +25,7 @@ def workers(pool, loopback, tmp_path):
     with running_stack(tmp_path) as stack:
         stack.start(KEEPER)
         stack.start(WORKER)
-        wait_until(lambda: Worker.count(queue=django_rq.get_queue(QUEUE)))
+        wait_until(live_workers)
         yield stack
 
 

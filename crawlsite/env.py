@@ -26,7 +26,7 @@ class BadSetting(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """One field a variable, in lower case; the README's table of settings follows this order."""
+    """One field a variable, in lower case; the table in docs/settings.md has this order."""
 
     database_url: str
     redis_url: str
@@ -71,7 +71,7 @@ def read() -> Environment:
     try:
         return _read(Env())
     except EnvError as error:
-        raise BadSetting(f"{error} See the table of settings in README.md.") from error
+        raise BadSetting(f"{error} See docs/settings.md.") from error
     except OSError as error:
         raise BadSetting(f'Environment variable "STATE_DIR" invalid: no directory can be kept there ({error}).') from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from crawlsite import env
 from crawlsite.services import addresses
 
 PROJECT = Path(__file__).parent.parent
-README = (PROJECT / "README.md").read_text()
+SETTINGS = (PROJECT / "docs" / "settings.md").read_text()
+DEPENDENCIES = (PROJECT / "docs" / "dependencies.md").read_text()
 GLOSSARY = PROJECT / "docs" / "glossary.md"
 #: places whose text is not ours
 FOREIGN = {".venv", ".local", ".pytest_cache", "vendor", "staticfiles"}
@@ -76,12 +78,16 @@ def defaults(monkeypatch, tmp_path) -> env.Environment:
     return env.read()
 
 
+def test_the_readme_is_short():
+    assert len((PROJECT / "README.md").read_text().splitlines()) <= 110
+
+
 def test_settings_table_has_every_variable_in_the_order_of_the_code():
-    assert [row[0] for row in rows(README, "Settings")] == [f"`{name}`" for name in env.Environment.names()]
+    assert [row[0] for row in rows(SETTINGS, "Settings")] == [f"`{name}`" for name in env.Environment.names()]
 
 
 def test_settings_table_tells_the_defaults_of_the_code(defaults, tmp_path):
-    told = {row[0].strip("`"): row[1] for row in rows(README, "Settings")}
+    told = {row[0].strip("`"): row[1] for row in rows(SETTINGS, "Settings")}
 
     values = {name: getattr(defaults, name.lower()) for name in env.Environment.names()}
     values["STATE_DIR"] = values["STATE_DIR"].relative_to(tmp_path)
@@ -97,7 +103,7 @@ def test_defaults_told_in_words_are_what_the_words_say(defaults):
 
 
 def test_every_setting_has_a_meaning():
-    assert not [row[0] for row in rows(README, "Settings") if len(row) != 3 or not row[2].strip("| ")]
+    assert not [row[0] for row in rows(SETTINGS, "Settings") if len(row) != 3 or not row[2].strip("| ")]
 
 
 def test_dependencies_table_and_requirements_agree():
@@ -108,7 +114,7 @@ def test_dependencies_table_and_requirements_agree():
         if line and line[0] not in "#-"
     ]
 
-    assert [row[0].strip("`") for row in rows(README, "Dependencies")] == required
+    assert [row[0].strip("`") for row in rows(DEPENDENCIES, "Dependencies")] == required
 
 
 def test_every_make_target_that_documents_name_exists():
@@ -123,10 +129,16 @@ def make_words(code: str) -> list[str]:
     return re.findall(r"(?:^|\s)make (?:[A-Z]+=\S+ )*([a-z-]+)", code)
 
 
+def test_crawl_is_short_for_the_management_command_from_any_directory(tmp_path):
+    shown = subprocess.run([PROJECT / "crawl", "--help"], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert "./crawl list" in shown.stdout
+
+
 def test_every_management_command_that_documents_name_exists():
     commands = {word for path in DOCUMENTS for word in re.findall(r"manage\.py ([a-z_]+)", path.read_text())}
 
-    assert {"crawl", "identify"} <= commands
+    assert {"identify", "api_token"} <= commands
     assert commands <= set(get_commands())
 
 

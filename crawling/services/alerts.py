@@ -23,7 +23,7 @@ def save_listener(fields: Mapping[str, Any], *, by: User, listener: Listener | N
     if order is None:
         raise BadOrder(errors)
     if is_mailbox(order.url) and not settings.EMAIL_HOST:
-        raise BadOrder({"url": "needs a mail server, and none is set: set MAIL_URL (see the table of settings in README.md)"})
+        raise BadOrder({"url": "needs a mail server, and none is set: set MAIL_URL (see docs/settings.md)"})
     try:
         with transaction.atomic():
             row = _locked(listener) if listener else Listener(secret=secrets.token_hex(32), created_by=by)

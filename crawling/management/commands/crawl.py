@@ -1,4 +1,4 @@
-"""`manage.py crawl`: make, follow and steer crawls from the command line."""
+"""`manage.py crawl`, or `./crawl`: make, follow and steer crawls from the command line."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from crawling.services.creating import create_crawl, start_run
 from crawling.services.editing import edit_crawl
 
 EPILOG = """examples:
-  manage.py crawl https://example.org/ --max-pages 100 --wait
-  manage.py crawl --file order.json
-  manage.py crawl list
-  manage.py crawl show NAME        (or its number; likewise start, pause, resume, stop, abort, retry)
-  manage.py crawl log NAME --level warning --follow
-  manage.py crawl add NAME https://example.org/more/
-  manage.py crawl edit NAME --delay 2 --file changes.json
-  manage.py crawl clone NAME --name COPY
-  manage.py crawl delete NAME
+  ./crawl https://example.org/ --max-pages 100 --wait
+  ./crawl --file order.json
+  ./crawl list
+  ./crawl show NAME        (or its number; likewise start, pause, resume, stop, abort, retry)
+  ./crawl log NAME --level warning --follow
+  ./crawl add NAME https://example.org/more/
+  ./crawl edit NAME --delay 2 --file changes.json
+  ./crawl clone NAME --name COPY
+  ./crawl delete NAME
 
 Whatever else the dashboard does: manage.py api --help
 """
@@ -82,7 +82,7 @@ class Command(BaseCommand):
             Console(markup=False, emoji=False).print(crawl_table(views))  # names are text, whatever brackets and colons they have
             self.stdout.write(page_of("crawling:crawls"))
         else:
-            self.stdout.write("No crawls yet. Make one: manage.py crawl https://example.org/ --max-pages 100 --wait")
+            self.stdout.write("No crawls yet. Make one: ./crawl https://example.org/ --max-pages 100 --wait")
 
     def _act(self, verb: str, words: list[str], *, wait: bool, options: dict[str, Any]) -> None:
         if len(words) != 1:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from crawling.counts import Counts, counts_of
 from crawling.errors import NotThere, UnknownCrawl, UnknownRun
 from crawling.idling import Why, why_idle
 from crawling.models import CrawlJob, Page, Run
 from crawling.models.jobs import WORKING_STATES
-from crawling.selectors import Counts, counts_of
 
 
 @dataclass(frozen=True)

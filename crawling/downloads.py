@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from crawling.archive.selection import files_here, warc_of, whole_files
 from crawling.models import Page, Run
 from crawling.page_filter import PageFilter, in_time
 from crawling.page_rows import as_csv, as_jsonl
+from crawling.sending import Download
 
 WARC = "application/warc"
 #: by kind of file: what writes the rows, and the type
 ROWS = {"csv": (as_csv, "text/csv; charset=utf-8"), "jsonl": (as_jsonl, "application/x-ndjson")}
-
-
-@dataclass(frozen=True)
-class Download:
-    """A file that is made piece by piece; `length` in bytes, where it is known before."""
-
-    name: str
-    content_type: str
-    pieces: Iterator[str] | Iterator[bytes]
-    length: int | None = None
 
 
 def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:

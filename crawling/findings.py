@@ -10,10 +10,10 @@ from typing import TypeVar
 from django.db.models import Count, Min, Model, QuerySet, Sum
 from django.utils import timezone
 
+from crawling.counts import COUNTED
 from crawling.models import HostQueue, Page, Run, RunCount, Url, UrlState
 from crawling.page_filter import PageFilter
 from crawling.rules.statuses import explain
-from crawling.selectors import COUNTED
 
 M = TypeVar("M", bound=Model)
 

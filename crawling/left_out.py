@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from crawling.counts import counts_of
 from crawling.models import Page, Run, RunStatusCount, TrapPattern, Url, UrlState, Verdict, VerdictCount
 from crawling.rules.filters import Rule
 from crawling.rules.statuses import explain
 from crawling.rules.traps import REASONS
-from crawling.selectors import counts_of
 
 CHUNK = 500
 HELD, COPY = "held", "copy"

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from crawling.downloads import Download
 from crawling.models import LogLine, Run
 from crawling.run_page.log import LogFilter, whole_log
+from crawling.sending import Download
 
 
 def row_of(line: LogLine) -> dict[str, Any]:

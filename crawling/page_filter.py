@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
+from crawling.asked import asked_text
 from crawling.models import Page, Run
 from crawling.span import ALWAYS, Span
 
@@ -51,6 +53,12 @@ class PageFilter:
         if self.status.endswith("xx"):
             return found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
         return found.filter(status=int(self.status)) if self.status else found
+
+
+def asked_pages(request: HttpRequest) -> PageFilter:
+    """The pages asked for by `?q=`, `?status=`, `?since=` and `?until=`; nonsense counts as not given."""
+    status = request.GET.get("status", "")
+    return PageFilter(asked_text(request, "q"), status if STATUS.fullmatch(status) else "", Span.read(request.GET))
 
 
 def in_time(pages: QuerySet[Page]) -> Iterator[Page]:

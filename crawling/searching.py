@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import Q
 
 from crawling.models import Page
-from crawling.run_page.pages import SEARCH_SECONDS, SearchTookTooLong
+from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
 
 PAGES = 100
 #: the index knows pieces of three characters

@@ -1,4 +1,4 @@
-"""Read crawls: for the list page, the command line and, later, JSON. A fixed number of queries whatever the number of crawls."""
+"""Read crawls: for the list page, the command line and JSON. A fixed number of queries whatever the number of crawls."""
 
 from __future__ import annotations
 
@@ -7,34 +7,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from allocation.snapshot import WaitRow
+from crawling.counts import Counts, counts_of
 from crawling.errors import UnknownCrawl
 from crawling.idling import Why, why_idle
-from crawling.models import CrawlJob, HostQueue, Run, RunTotal, Url, UrlState
+from crawling.models import CrawlJob, Run, UrlState
 from crawling.models.jobs import WORKING_STATES
-
-COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", "quarantined", "duplicate", "reused")
-
-
-@dataclass(frozen=True)
-class Counts:
-    """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched: answers, whatever their status;
-    duplicate: of them, those whose content another page of the run had first; reused: of them, those taken from other crawls."""
-
-    discovered: int = 0
-    queued: int = 0
-    in_process: int = 0
-    fetched: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    excluded: int = 0
-    bytes: int = 0
-    quarantined: int = 0
-    duplicate: int = 0
-    reused: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,17 +129,3 @@ def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: Map
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,
     )
-
-
-def counts_of(run_ids: Sequence[int]) -> dict[int, Counts]:
-    """The counts of each of these runs."""
-    by_run = {
-        run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in RunTotal.objects.filter(run__in=run_ids).values_list("run", *COUNTED)
-    }
-    queued = HostQueue.objects.filter(run__in=run_ids, queued__gt=0).values("run").annotate(n=Sum("queued"))
-    queued_by_run = {row["run"]: row["n"] for row in queued}
-    in_process = Url.objects.filter(state=UrlState.IN_PROCESS, shift__isnull=False, run__in=run_ids).values("run").annotate(n=Count("pk"))
-    in_process_by_run = {row["run"]: row["n"] for row in in_process}
-    return {
-        run: Counts(**by_run.get(run, {}), queued=queued_by_run.get(run, 0), in_process=in_process_by_run.get(run, 0)) for run in run_ids
-    }

@@ -1,12 +1,22 @@
-"""Answers that carry a file to be kept."""
+"""Files that are made while they are sent, and the answers that carry them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from django.http import StreamingHttpResponse
 
-from crawling.downloads import Download
+
+@dataclass(frozen=True)
+class Download:
+    """A file that is made piece by piece; `length` in bytes, where it is known before."""
+
+    name: str
+    content_type: str
+    pieces: Iterator[str] | Iterator[bytes]
+    length: int | None = None
 
 
 def send(download: Download) -> StreamingHttpResponse:

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from crawling.access import identity
 from crawling.frontier.filtering import black_list, filters_of, revision_in
 from crawling.frontier.limits import limit_reached, soft_limit_reached
 from crawling.frontier.rejudging import judge
+from crawling.identity import identity
 from crawling.models import CrawlJob, Page, RobotsException, RobotsFile, Run, TrapPattern, Url, UrlState, Verdict
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import Address, fingerprints, read_address

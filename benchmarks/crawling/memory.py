@@ -75,7 +75,7 @@ def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
 
 
 def look(run: Run, worker: psutil.Process, seconds: float) -> Look:
-    from crawling.selectors import counts_of
+    from crawling.counts import counts_of
 
     horses = worker.children()
     horse_mib = max((resident(horse) for horse in horses), default=0.0)

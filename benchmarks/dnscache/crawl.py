@@ -34,10 +34,10 @@ from allocation.services import create_pool, mark_sent, unsent_outbox
 from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
-from crawling.access import set_identity
 from crawling.ahead.seat import SEAT_LOCK
 from crawling.errors import WrongState
 from crawling.frontier.outcomes import Outcome
+from crawling.identity import set_identity
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
 from crawling.models import AllowedNetwork, CrawlJob, Url

@@ -9,7 +9,8 @@ from django.db import connection, transaction
 
 from benchmarks.frontier.bloom import Bloom
 from crawling.frontier.seen import Seen
-from crawling.frontier.sowing import FIND_SEEN, Candidate, sow
+from crawling.frontier.sowing import FIND_SEEN, sow
+from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run
 from crawling.rules.addresses import fingerprint, read_address
 from crawling.rules.ranking import Order

@@ -29,7 +29,8 @@ def main(hosts: int) -> None:
     from crawling.frontier.addresses import take_turn
     from crawling.frontier.claiming import count_waiting, lease_hosts
     from crawling.frontier.locking import locked_run
-    from crawling.frontier.sowing import Candidate, sow
+    from crawling.frontier.sowing import sow
+    from crawling.frontier.types import Candidate
     from crawling.models import CrawlJob, Run, RunProcess, Shift
     from crawling.rules.addresses import read_address
 

@@ -11,9 +11,9 @@ from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, TEXT, Text
 from crawling.api.permissions import Asking, may_view, needs
+from crawling.host_files import host_row
 from crawling.host_filter import STATES, WantedHosts
 from crawling.hosts import know, list_hosts, visitors_of
-from crawling.list_files import host_row
 from crawling.models import Host, Page
 from crawling.searching import PAGES, SHORTEST, search_pages
 from crawling.services.blocking import block_host, unblock_host

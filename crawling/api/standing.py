@@ -8,11 +8,11 @@ from django.core.exceptions import ValidationError
 from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
-from crawling.access import identity, set_identity
 from crawling.api.parameters import TEXT, CrawlId, RunNumber
 from crawling.api.permissions import Asking, may_view, needs
 from crawling.cursors import run_of
 from crawling.errors import BadOrder
+from crawling.identity import identity, set_identity
 from crawling.models import Identity
 from crawling.overview import crawls_now
 from crawling.run_page.bank import dealings_of

@@ -14,10 +14,10 @@ from django.db import connection, transaction
 
 from crawling.archive.adopting import FILES
 from crawling.checkpoints.directory import Manifest, Writer
+from crawling.counts import counts_of
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.parts import OWN, SHARED
 from crawling.models import ArchiveFile, Run
-from crawling.selectors import counts_of
 from crawling.services.cloning import order_of
 
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"

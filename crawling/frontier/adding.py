@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crawling.frontier.excluding import readmit
-from crawling.frontier.sowing import Candidate, sow_found
+from crawling.frontier.sowing import sow_found
+from crawling.frontier.types import Candidate
 from crawling.frontier.verdicts import drop_verdicts
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.rules.addresses import Address, fingerprint

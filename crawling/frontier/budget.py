@@ -9,8 +9,8 @@ from django.utils import timezone
 from crawling.frontier.domain_limits import beyond_domains
 from crawling.frontier.host_limits import spent
 from crawling.frontier.limits import soft_limit_reached
-from crawling.frontier.sowing import Candidate, unseen
-from crawling.frontier.verdicts import Refusal
+from crawling.frontier.sowing import unseen
+from crawling.frontier.types import Candidate, Refusal
 from crawling.models import Run
 from crawling.rules.filters import Rule
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.db.models import Count
 
-from crawling.frontier.sowing import Candidate
+from crawling.frontier.types import Candidate
 from crawling.models import Run
 from crawling.rules.scope import domain_of
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
+from crawling.frontier.types import Candidate
 from crawling.models import UrlState
 from crawling.rules.ranking import Ranking
-
-if TYPE_CHECKING:
-    from crawling.frontier.sowing import Candidate
 
 #: it is now said to be found on the page from which the way to it is shortest
 SHORTEN = """

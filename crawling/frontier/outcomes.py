@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from crawling.frontier.parcels import Parcel
+from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.rules.traps import Pattern
-
-if TYPE_CHECKING:  # those who sow and keep verdicts count outcomes, too
-    from crawling.frontier.sowing import Candidate
-    from crawling.frontier.verdicts import Refusal
 
 Digest = bytes
 

@@ -9,7 +9,8 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.counting import ADD_COUNTS, COUNT_DONE, COUNT_STATUSES
-from crawling.frontier.sowing import Candidate, sow
+from crawling.frontier.sowing import sow
+from crawling.frontier.types import Candidate
 from crawling.logbook import write
 from crawling.models import Level, Run, TrapPattern, UrlState
 from crawling.rules.statuses import FetchStatus

@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from crawling.frontier.excluding import exclude, readmit
-from crawling.frontier.sowing import Candidate, sow_found
+from crawling.frontier.sowing import sow_found
+from crawling.frontier.types import Candidate
 from crawling.frontier.verdicts import drop_verdicts
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.rules.addresses import read_address

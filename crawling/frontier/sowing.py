@@ -14,13 +14,13 @@ from crawling.frontier.counting import count_seeds
 from crawling.frontier.hosts import add_hosts
 from crawling.frontier.meeting import Meeting, meet
 from crawling.frontier.placing import loads_of
+from crawling.frontier.types import Candidate
 from crawling.frontier.weighing import ranking_of
 from crawling.models import Run, UrlState
-from crawling.rules.addresses import Address, fingerprint, signed
+from crawling.rules.addresses import fingerprint, signed
 from crawling.rules.placing import place_each
 from crawling.rules.ranking import Order, Ranking
 from crawling.rules.scope import domain_of
-from crawling.rules.traps import Pattern
 
 #: in the order in which they are placed, so that whoever places them anew by their ids finds the same places
 ADD_QUEUES = """
@@ -56,24 +56,6 @@ FROM unnest(%s::bigint[], %s::int[]) AS added(id, n) WHERE q.id = added.id
 """
 
 FIND_SEEN = "SELECT fingerprint, url, depth, state FROM crawling_url WHERE run_id = %s AND fingerprint = ANY(%s)"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
-
-    trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is no directory above it.
-    hops: links in a row outside the scope, this one included.
-    """
-
-    address: Address
-    depth: int
-    via: int | None
-    redirects: int = 0
-    pattern: int | None = None
-    trap: Pattern | None = None
-    is_link: bool = True
-    hops: int = 0
 
 
 def sow(

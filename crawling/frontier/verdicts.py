@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
@@ -13,6 +12,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Sum
 
 from crawling.frontier.copying import copy_in
+from crawling.frontier.types import Refusal
 from crawling.models import Verdict, VerdictCount
 from crawling.rules.addresses import Address, fingerprint
 from crawling.rules.filters import Rule, Ruling
@@ -33,19 +33,6 @@ INSERT INTO crawling_verdictcount AS c (run_id, rule, kept, more)
 SELECT %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
 ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept, more = c.more + excluded.more
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An address that a rule kept out, as it was met on the page of the URL row `via`. hops: of that page."""
-
-    url: str
-    rule: Rule
-    sentence: str
-    depth: int
-    hops: int
-    via: int | None
-    links: int = 1
 
 
 class Refusals:

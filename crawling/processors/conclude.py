@@ -15,8 +15,7 @@ from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
-from crawling.frontier.sowing import Candidate
-from crawling.frontier.verdicts import Refusal
+from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import Address, BadUrl, may_lead, read_address, signed

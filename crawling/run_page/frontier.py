@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet, Sum
 
 from crawling.frontier.handling import taken_out
 from crawling.models import Run, Url, UrlState
-from crawling.run_page.pages import SEARCH_SECONDS, SearchTookTooLong
+from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
 
 #: what can be looked through, by the word in the address
 WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", "taken out"

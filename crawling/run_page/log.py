@@ -18,6 +18,7 @@ SEARCHED = 20_000
 #: Numbers are given when lines are written, and lines are seen when their transactions end: a later number may be seen first.
 #: No transaction that writes lines takes this long.
 SETTLED_AFTER = timedelta(seconds=10)
+LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
 
 @dataclass(frozen=True)

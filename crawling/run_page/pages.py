@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from django.db import OperationalError, connection, transaction
 from django.db.models import Q
 
-from crawling.errors import CrawlError
 from crawling.models import Page, Run
 from crawling.page_filter import PageFilter
-
-#: an unlucky search may have to read every page of the run; it is broken off rather than left to keep the server busy
-SEARCH_SECONDS = 5
-
-
-class SearchTookTooLong(CrawlError):
-    """The search read pages for 5 seconds and was broken off; name a status, or a longer piece of the address."""
+from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
 
 
 @dataclass(frozen=True)

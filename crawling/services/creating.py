@@ -18,7 +18,8 @@ from crawling.fetching import column_of
 from crawling.frontier.counting import count_seeds
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.locking import locked_run
-from crawling.frontier.sowing import Candidate, sow
+from crawling.frontier.sowing import sow
+from crawling.frontier.types import Candidate
 from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER

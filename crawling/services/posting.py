@@ -6,9 +6,10 @@ from django.conf import settings
 from django.utils import timezone
 from requests.exceptions import RequestException
 
-from crawling.access import allowed_networks, identity
+from crawling.allowlists import allowed_networks
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.faults import why_not
+from crawling.identity import identity
 from crawling.models import Delivery
 from crawling.rules.addresses import read_address
 from crawling.rules.alerts import signature

@@ -16,8 +16,8 @@ from crawling.models.jobs import ENDED_STATES
 from crawling.rules.filters import Filters
 from crawling.rules.sampling import Share
 from crawling.run_page.frontier import waiting_count
-from crawling.run_page.pages import SEARCH_SECONDS, SearchTookTooLong
 from crawling.services.scoping import changed_filters
+from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
 
 HOSTS, EXAMPLES = 10, 10
 

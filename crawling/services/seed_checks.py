@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import unquote_to_bytes
 
-from crawling.access import allowed_directories, allowed_networks, identity
+from crawling.allowlists import allowed_directories, allowed_networks
 from crawling.fetchers.files import below
+from crawling.identity import identity
 from crawling.rules.addresses import Address, read_address
 from crawling.rules.orders import CrawlOrder
 from crawling.rules.seeds import in_short

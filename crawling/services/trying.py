@@ -18,7 +18,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections
 
-from crawling.access import allowed_networks, identity, proxy_of
+from crawling.allowlists import allowed_networks, proxy_of
 from crawling.documents.base import Source
 from crawling.documents.registry import read_document, reader_of
 from crawling.errors import BadOrder
@@ -27,6 +27,7 @@ from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.borrowing import Borrowed, borrow_hosts, return_host
 from crawling.frontier.robots import known_robots
+from crawling.identity import identity
 from crawling.models import Inquiry, InquiryKind
 from crawling.processors.kit import Kit
 from crawling.processors.prefetch import address_to_dial, refusal_by_robots

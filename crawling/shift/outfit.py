@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.access import allowed_directories, allowed_networks, identity, proxy_of, shared_networks
+from crawling.allowlists import allowed_directories, allowed_networks, proxy_of, shared_networks
 from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.room import Room
 from crawling.frontier.filtering import filters_of, unbound_hosts
 from crawling.frontier.quarantine import states_of
+from crawling.identity import identity
 from crawling.models import Shift
 from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address

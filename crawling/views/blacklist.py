@@ -10,13 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from crawling.asked import asked_number
 from crawling.errors import BadOrder, CrawlError
 from crawling.inspecting import inspect
 from crawling.models import BlackListEntry, CrawlJob
 from crawling.rules.addresses import BadUrl
 from crawling.rules.blacklist import BlackKind
 from crawling.services.blacklist import add_entry, remove_entry
-from crawling.views.crawl import asked_number
 
 ENTRIES = 100
 #: kind, its words, and an example

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from crawling.asked import back, next_page
 from crawling.errors import CrawlError
 from crawling.listing import Wanted
 from crawling.models import CrawlJob
@@ -20,7 +21,6 @@ from crawling.selectors import crawl_views
 from crawling.services.many import ACTIONS, STEER, chosen, do_to_all
 from crawling.services.saving import forget_view, save_view
 from crawling.services.steering import VERBS, possible
-from crawling.views.steering import back, next_page
 
 
 @require_POST

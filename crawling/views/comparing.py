@@ -12,10 +12,10 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
+from crawling.asked import asked_number, asked_run
 from crawling.comparing import KINDS, ComparingTookTooLong, differences, summary_of
 from crawling.models import CrawlJob, InquiryKind, Page, Run
 from crawling.services.inquiries import ask_once
-from crawling.views.crawl import asked_number, asked_run
 
 ROWS = 100
 RUNS = 50

@@ -11,23 +11,22 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
 
+from crawling.asked import asked_number, asked_run, asked_text, back
 from crawling.errors import CrawlError
-from crawling.models import CrawlJob, Level, Run
-from crawling.page_filter import STATUS, PageFilter
+from crawling.models import CrawlJob
+from crawling.page_filter import asked_pages
 from crawling.run_page.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
-from crawling.run_page.log import LogFilter
+from crawling.run_page.log import LEVEL_WORDS, LogFilter
 from crawling.run_page.overview import empty_page, run_page
-from crawling.run_page.pages import PageWindow, SearchTookTooLong, pages_of
+from crawling.run_page.pages import PageWindow, pages_of
 from crawling.services.retrying import retry_failed
-from crawling.span import Span
 from crawling.stalls import stall_of
+from crawling.timed import SearchTookTooLong
 from crawling.views.columns import column
-from crawling.views.steering import back
 
 PAGES, HOSTS = 100, 200
 #: sort key and head of what hosts are sorted by
 HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
-LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
 
 
 @require_GET
@@ -85,7 +84,7 @@ def hosts(request: HttpRequest, pk: int) -> HttpResponse:
     run = asked_run(request, job)
     if run is None:
         raise Http404(f"{job.name} has never been started, so it has no hosts yet.")
-    text, sort = _text(request, "q"), request.GET.get("sort", "")
+    text, sort = asked_text(request, "q"), request.GET.get("sort", "")
     sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
     after = asked_number(request, "after")
     queues, following = hosts_page(run, text=text, sort=sort, after=after, most=HOSTS)
@@ -112,33 +111,3 @@ def retry(request: HttpRequest, pk: int) -> HttpResponse:
     else:
         messages.success(request, "The failed URL is queued again." if count == 1 else f"{count:,} failed URLs are queued again.")
     return back(request) if request.POST.get("next") else redirect(reverse("crawling:crawl", args=[pk]))
-
-
-def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
-    """The run asked for, or the latest; None: the crawl was never started."""
-    number = asked_number(request, "run")
-    if number is None:
-        return job.runs.select_related("crawl__schedule").first()
-    return get_object_or_404(job.runs.select_related("crawl__schedule"), number=number)
-
-
-def _statuses(run: Run) -> list[tuple[str, int]]:
-    """What the run's URLs were answered with, and how many."""
-    counts = run.status_counts.filter(urls__gt=0, status__gt=0).order_by("status")
-    return [(str(status), urls) for status, urls in counts.values_list("status", "urls")]
-
-
-def asked_pages(request: HttpRequest) -> PageFilter:
-    """The pages asked for by `?q=`, `?status=`, `?since=` and `?until=`; nonsense counts as not given."""
-    status = request.GET.get("status", "")
-    return PageFilter(_text(request, "q"), status if STATUS.fullmatch(status) else "", Span.read(request.GET))
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\0", "").strip()[:200]
-
-
-def asked_number(request: HttpRequest, name: str) -> int | None:
-    """A number from the address; nonsense counts as not given."""
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

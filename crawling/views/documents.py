@@ -9,12 +9,11 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
+from crawling.asked import asked_number, asked_run, back
 from crawling.errors import CrawlError
 from crawling.extracted import as_csv, as_json, list_extracted
 from crawling.models import CrawlJob
 from crawling.services.traps import approve_trap, ban_trap
-from crawling.views.crawl import asked_number, asked_run
-from crawling.views.steering import back
 
 ROWS = 200
 FILES = {"csv": (as_csv, "text/csv; charset=utf-8"), "json": (as_json, "application/json")}

@@ -13,12 +13,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from crawling.archive.reading import MOST_SHOWN, StoredRecord, decoded, original_of, packed_pieces, record_of
-from crawling.downloads import WARC, Download, page_file, rows_file, warc_file
+from crawling.asked import asked_run
+from crawling.downloads import WARC, page_file, rows_file, warc_file
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page, Run
-from crawling.sending import send
+from crawling.page_filter import asked_pages
+from crawling.sending import Download, send
 from crawling.textdiff import coding_of
-from crawling.views.crawl import asked_pages, asked_run
 
 
 @require_GET

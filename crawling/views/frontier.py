@@ -10,14 +10,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
+from crawling.asked import asked_run
 from crawling.errors import CrawlError
 from crawling.frontier.handling import Deed
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.run_page.frontier import PLACES, TAKEN_OUT, WAITING, Wanted, as_text, frontier_of, waiting_count
-from crawling.run_page.pages import SearchTookTooLong
 from crawling.services.handling import DONE, handle_all, handle_urls, how_many
-from crawling.views.crawl import asked_run
+from crawling.timed import SearchTookTooLong
 
 SHOWN = 100
 #: what may be done to what is in each place, and the words on its button

@@ -12,14 +12,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from crawling.errors import CrawlError
+from crawling.host_files import hosts_file
 from crawling.host_filter import WORDS, WantedHosts, host_counts
 from crawling.hosts import know, list_hosts, visitors_of
-from crawling.list_files import hosts_file
 from crawling.models import Host
-from crawling.run_page.pages import SearchTookTooLong
 from crawling.searching import SHORTEST, Found, search_pages
 from crawling.sending import send
 from crawling.services.blocking import block_host, unblock_host
+from crawling.timed import SearchTookTooLong
 
 
 @require_GET

@@ -8,12 +8,11 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from crawling.downloads import Download
+from crawling.asked import asked_number, asked_run
 from crawling.left_out import Reason, each_left_out, left_out, reasons_of
 from crawling.models import CrawlJob, Run
 from crawling.row_files import TYPES, lines_of
-from crawling.sending import send
-from crawling.views.crawl import asked_number, asked_run
+from crawling.sending import Download, send
 
 ROWS = 100
 

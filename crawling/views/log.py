@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
+from crawling.asked import asked_number, asked_run
 from crawling.log_rows import log_file
 from crawling.models import CrawlJob, Run
-from crawling.run_page.log import SEARCHED, LogFilter, following, log_after, log_around, log_before
+from crawling.run_page.log import LEVEL_WORDS, SEARCHED, LogFilter, following, log_after, log_around, log_before
 from crawling.sending import send
-from crawling.views.crawl import LEVEL_WORDS, asked_number, asked_run
 
 #: lines at a time: what a browser's own search can look through, and takes no time to show
 SHOWN = 1_000

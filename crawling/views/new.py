@@ -17,11 +17,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from crawling.access import identity, set_identity
 from crawling.edit_form import EditForm
 from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.form_sections import sections_of
 from crawling.forms import CrawlForm, as_answers
+from crawling.identity import identity, set_identity
 from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
 from crawling.rules.estimates import estimate
 from crawling.services.bank import default_pool

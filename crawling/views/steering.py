@@ -8,11 +8,11 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
 from allocation.errors import BadKeepTime
+from crawling.asked import back
 from crawling.errors import CrawlError
 from crawling.models import CrawlJob, Run
 from crawling.services.creating import start_run
@@ -59,15 +59,3 @@ def set_max(request: HttpRequest, crawl: int) -> HttpResponse:
 def _wish(verb: str, keep_minutes: str) -> dict[str, float]:
     """Only a pause may keep what the crawl holds. Raises ValueError for what is no number."""
     return {"keep_seconds": 60 * float(keep_minutes)} if verb == "pause" and keep_minutes else {}
-
-
-def back(request: HttpRequest) -> HttpResponse:
-    """Return to the page that the button stood on, if it is one of ours."""
-    return redirect(next_page(request) or "crawling:crawls")
-
-
-def next_page(request: HttpRequest) -> str:
-    """The address of the page that a form names as the next; "" if it is none of ours."""
-    page = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()}, require_https=request.is_secure())
-    return page if is_ours else ""

@@ -14,17 +14,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from crawling.downloads import Download
+from crawling.asked import asked_number
 from crawling.errors import CrawlError
 from crawling.experiment.figure import Figure, draw
 from crawling.experiment.paper import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.experiment.report import Column, TrialView, trial_view, trial_views
 from crawling.experiment.starting import start_trial
 from crawling.models import Trial, TrialOutcome
-from crawling.sending import send
+from crawling.sending import Download, send
 from crawling.spreadsheets import csv_lines
 from crawling.trial_form import TrialForm
-from crawling.views.crawl import asked_number
 
 A_PAGE = 20
 #: what is told of a try in a file

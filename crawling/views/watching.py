@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
+from crawling.asked import asked_run
 from crawling.charts import as_csv, chart_of_run
 from crawling.evidence import evidence_of
 from crawling.models import CrawlJob, Run
-from crawling.views.crawl import asked_run
 
 
 @require_GET

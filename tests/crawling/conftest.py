@@ -10,8 +10,8 @@ import pytest
 
 from allocation.models import OutboxKind
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
-from crawling.access import set_identity
 from crawling.checkpoints.taking import take_checkpoint
+from crawling.identity import set_identity
 from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
 from crawling.keeper.messages import QUEUE

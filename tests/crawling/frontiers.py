@@ -15,7 +15,8 @@ from crawling.frontier.counting import COUNTED, count_seeds
 from crawling.frontier.locking import locked_run
 from crawling.frontier.outcomes import Outcome
 from crawling.frontier.recording import give_back, record
-from crawling.frontier.sowing import Candidate, sow
+from crawling.frontier.sowing import sow
+from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, RunTotal, Shift, Url, UrlState
 from crawling.rules.addresses import read_address
 

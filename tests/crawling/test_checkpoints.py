@@ -18,11 +18,11 @@ from crawling.checkpoints import taking
 from crawling.checkpoints.directory import digest_of, read_manifest
 from crawling.checkpoints.restoring import import_checkpoint
 from crawling.checkpoints.taking import take_checkpoint
+from crawling.counts import counts_of
 from crawling.errors import CheckpointTrouble
 from crawling.fetching import fetching_of
 from crawling.frontier.parts import OWN, SHARED
 from crawling.models import CrawlJob, Page, Run, Url
-from crawling.selectors import counts_of
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import resume
 from tests.crawling.frontiers import other_connection

@@ -13,7 +13,7 @@ from crawling.frontier import locking, retrying
 from crawling.frontier.claiming import rest_queues
 from crawling.frontier.hosts import add_hosts
 from crawling.frontier.recording import Memory, record_all
-from crawling.frontier.sowing import Candidate
+from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
 from crawling.rules.addresses import canonical_address
 from crawling.rules.traps import suspicion

@@ -7,9 +7,9 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from crawling.access import identity
 from crawling.errors import BadOrder
 from crawling.forms import MAX_FILE_BYTES
+from crawling.identity import identity
 from crawling.models import CrawlJob
 from crawling.rules.claims import preset_claims
 from crawling.services.creating import create_crawl

@@ -15,7 +15,8 @@ from crawling.frontier.borrowing import borrow_hosts, return_host
 from crawling.frontier.claiming import Asked, count_requests, free_hosts
 from crawling.frontier.locking import locked_run
 from crawling.frontier.robots import keep_robots
-from crawling.frontier.sowing import Candidate, sow
+from crawling.frontier.sowing import sow
+from crawling.frontier.types import Candidate
 from crawling.idling import why_idle
 from crawling.keeper.duties import settle_what_was_left
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url

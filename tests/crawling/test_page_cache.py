@@ -9,12 +9,12 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from crawling.counts import counts_of
 from crawling.frontier.hotspots import count_wanted, forget_cold
 from crawling.models import HotPage, Page, Run
 from crawling.page_cache import page_cache
 from crawling.rules.hotspots import HALF_LIFE_SECONDS, LEAST_COUNT, count_at, heated
 from crawling.rules.reuse import may_be_reused
-from crawling.selectors import counts_of
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 REQUEST = b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from crawling.access import identity, set_identity
+from crawling.identity import identity, set_identity
 from crawling.management.doors import plain_errors
 
 

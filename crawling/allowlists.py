@@ -1,36 +1,16 @@
-"""Who we say we are and where beyond the public internet we may go, as administrators set it."""
+"""Where beyond the public internet crawls may go, as administrators set it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from django.contrib.auth.models import User
-from django.db import transaction
-
-from crawling.audit import note
-from crawling.models import AllowedDirectory, AllowedNetwork, Identity, SharedNetwork, TrustedProxy
+from crawling.models import AllowedDirectory, AllowedNetwork, SharedNetwork, TrustedProxy
 from crawling.models.access import closed_to_crawls
 from crawling.rules.proxies import Proxy, read_proxy
 from crawling.rules.vetting import Allowed
 
 Network = IPv4Network | IPv6Network
-
-
-def identity() -> Identity:
-    """The identity as it stands; one that says nothing yet until somebody sets it."""
-    return Identity.objects.filter(pk=1).first() or Identity(pk=1)
-
-
-@transaction.atomic
-def set_identity(product_token: str, contact_url: str, *, by: User | None = None) -> Identity:
-    """Say who crawls. Raises ValidationError with a message by field."""
-    before = identity()
-    row = Identity(pk=1, product_token=product_token, contact_url=contact_url)
-    row.clean_fields()
-    row.save()
-    note(by, row, "changed", {"user_agent": (before.user_agent, row.user_agent)})
-    return row
 
 
 def allowed_networks() -> list[Allowed]:

@@ -1,0 +1,40 @@
+"""What a request for a page asks for in its address, and where a button leads back to."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from crawling.models import CrawlJob, Run
+
+
+def asked_run(request: HttpRequest, job: CrawlJob) -> Run | None:
+    """The run asked for, or the latest; None: the crawl was never started."""
+    number = asked_number(request, "run")
+    if number is None:
+        return job.runs.select_related("crawl__schedule").first()
+    return get_object_or_404(job.runs.select_related("crawl__schedule"), number=number)
+
+
+def asked_text(request: HttpRequest, name: str) -> str:
+    """A text from the address, of 200 characters at most."""
+    return request.GET.get(name, "").replace("\0", "").strip()[:200]
+
+
+def asked_number(request: HttpRequest, name: str) -> int | None:
+    """A number from the address; nonsense counts as not given."""
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def back(request: HttpRequest) -> HttpResponse:
+    """Return to the page that the button stood on, if it is one of ours."""
+    return redirect(next_page(request) or "crawling:crawls")
+
+
+def next_page(request: HttpRequest) -> str:
+    """The address of the page that a form names as the next; "" if it is none of ours."""
+    page = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+    return page if is_ours else ""

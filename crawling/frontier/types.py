@@ -1,0 +1,40 @@
+"""Links on their way into a run's frontier, and those that a rule kept out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawling.rules.addresses import Address
+from crawling.rules.filters import Rule
+from crawling.rules.traps import Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
+
+    trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is no directory above it.
+    hops: links in a row outside the scope, this one included.
+    """
+
+    address: Address
+    depth: int
+    via: int | None
+    redirects: int = 0
+    pattern: int | None = None
+    trap: Pattern | None = None
+    is_link: bool = True
+    hops: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An address that a rule kept out, as it was met on the page of the URL row `via`. hops: of that page."""
+
+    url: str
+    rule: Rule
+    sentence: str
+    depth: int
+    hops: int
+    via: int | None
+    links: int = 1

@@ -13,7 +13,7 @@ from crawling.experiment.starting import (
     MOST_REQUESTS,
     MOST_SEED,
 )
-from crawling.models import TrialPolicy
+from crawling.models.trials import TrialPolicy
 
 
 class TrialForm(forms.Form):

@@ -20,7 +20,8 @@ from rq import Queue
 from allocation.models import Pool, Process
 from allocation.services import create_pool
 from crawling.experiment.store import make_trial
-from crawling.models import AllowedNetwork, CrawlJob, Host, Trial
+from crawling.models import AllowedNetwork, CrawlJob, Host
+from crawling.models.trials import Trial
 from crawling.services.creating import create_crawl, start_run
 from crawlsite.roles import ROLES, make_roles
 from tests.crawling.conftest import CLASSES

@@ -84,7 +84,8 @@ def _crawls(route: str, filled: Filled) -> list[dict[str, Any]]:
 def _values(filled: Filled) -> dict[str, Any]:
     """What stands for each name in routes and queries."""
     from allocation.models import Process
-    from crawling.models import Host, Page, Trial, Url
+    from crawling.models import Host, Page, Url
+    from crawling.models.trials import Trial
 
     page = Page.objects.filter(run__crawl=filled.crawl).latest("fetched_at")
     host = Host.objects.filter(name__startswith="www5").earliest("name")
@@ -105,7 +106,8 @@ def _others(route: str) -> list[dict[str, Any]]:
     """What `pk` and `object_id` mean where they are no crawl's."""
     from django.apps import apps
 
-    from crawling.models import Host, Trial
+    from crawling.models import Host
+    from crawling.models.trials import Trial
 
     parts = route.split("/")
     if parts[0] in ("hosts", "trials"):

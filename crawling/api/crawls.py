@@ -7,17 +7,13 @@ from typing import Annotated, Any, Literal
 
 from ninja import Body, Header, Query, Router, Status
 
-from allocation.api.details import wait_out
+from crawling.api.detail import detail
 from crawling.api.parameters import Changes, CrawlId, Cursor, Limit, Order, Since, Text, Until
 from crawling.api.permissions import Asking, may_add, may_change, may_delete, may_view
-from crawling.api.schemas import CrawlDetail, CrawlPage, DealingsOut, HoldingOut, RunPage
+from crawling.api.schemas import CrawlDetail, CrawlPage, RunPage
 from crawling.cursors import crawl_of, list_runs
 from crawling.idling import waiting_runs
 from crawling.listing import ORDERS, STATES, Wanted, page_of, sortable
-from crawling.models import CrawlJob
-from crawling.run_page.bank import Dealings, dealings_of
-from crawling.selectors import crawl_view
-from crawling.services.cloning import order_of
 from crawling.services.deleting import delete_crawl
 from crawling.services.editing import edit_crawl
 from crawling.services.once import create_once
@@ -30,23 +26,6 @@ Sort = Annotated[
     Literal[*ORDERS],  # type: ignore[valid-type]
     Query(description="by what; falling with `-`. Too many crawls for their counts to be added up are sorted by age instead"),
 ]
-
-
-def detail(crawl: CrawlJob) -> dict[str, Any]:
-    """A crawl with its dealings in the bank and the whole of its order."""
-    run = crawl.runs.first()
-    bank = [_dealings(one) for one in dealings_of(run)] if run else []
-    return {**crawl_view(crawl).as_dict(), "bank": bank, "order": order_of(crawl), "revision": crawl.revision}
-
-
-def _dealings(one: Dealings) -> DealingsOut:
-    return DealingsOut(
-        number=one.number,
-        process=one.process,
-        pool=one.pool,
-        holdings=[HoldingOut(resource=held.key, units=held.units, since=held.since) for held in one.holdings],
-        wait=wait_out(one.wait) if one.wait else None,
-    )
 
 
 @crawls.get("", response=CrawlPage, summary="List crawls, the newest first")

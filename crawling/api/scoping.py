@@ -9,7 +9,7 @@ from django.utils import timezone
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.api.crawls import detail
+from crawling.api.detail import detail
 from crawling.api.parameters import LARGEST, Changes, CrawlId, Cursor, Limit
 from crawling.api.permissions import Asking, may_change, may_view, needs
 from crawling.api.rule_schemas import BlackOut, BlackPage, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList

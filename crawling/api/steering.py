@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from ninja import Body, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.api.crawls import detail
+from crawling.api.detail import detail
 from crawling.api.parameters import LARGEST, TEXT, CrawlId, KeepSeconds
 from crawling.api.permissions import Asking, may_add, may_change
 from crawling.api.schemas import CrawlDetail, CrawlOut, Retried

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from crawling.api.crawls import detail
+from crawling.api.detail import detail
 from crawling.api.parameters import LARGEST, ORDER, CrawlId
 from crawling.api.permissions import Asking, may_add, may_delete, may_view
 from crawling.api.schemas import CrawlDetail

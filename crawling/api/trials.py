@@ -24,7 +24,7 @@ from crawling.experiment.starting import (
     MOST_SEED,
     start_trial,
 )
-from crawling.models import Trial
+from crawling.models.trials import Trial
 
 trials = Router()
 TrialId = Annotated[int, Path(ge=1, le=LARGEST)]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
-from crawling.cores import on_any_core
 from crawling.documents.base import MOST_TEXT, Document, Source, one_line
 from crawling.rules.links import Links
 
@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 TYPES = ("application/pdf", "application/x-pdf")
 PROGRAM = Path(__file__).with_name("pdf_program.py")
+#: the cores of this process when it was started, for the program, which need not stay on the one core of a shift
+CORES = tuple(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 #: larger ones are kept and not read
 MOST_BYTES = 32 * 1024 * 1024
 #: the program's own limits are smaller; this one ends it if the machine is too busy to let it run
@@ -41,10 +43,10 @@ def read(source: Source) -> Document:
 
 
 def _run(body: bytes) -> dict[str, str]:
-    with PROGRAMS, on_any_core():
+    with PROGRAMS:
         try:
             done = subprocess.run(  # noqa: S603  # our own program, and nothing of the document on its command line
-                [sys.executable, "-I", str(PROGRAM)], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False
+                [sys.executable, "-I", str(PROGRAM), *CORES], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
             return {}

@@ -1,9 +1,13 @@
-"""Reads one PDF from its input and writes what it says as JSON, within limits that the kernel keeps. Run by `pdf`."""
+"""Reads one PDF from its input and writes what it says as JSON, within limits that the kernel keeps.
+
+Run by `pdf`, with the cores that it may run on as arguments.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import resource
 import sys
 from collections.abc import Mapping
@@ -35,6 +39,8 @@ def links_of(page: PageObject) -> list[str]:
 
 def main() -> None:
     """A page that cannot be read costs that page."""
+    if sys.argv[1:]:
+        os.sched_setaffinity(0, map(int, sys.argv[1:]))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     from pypdf import PdfReader  # within the limits, too

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 from uuid import UUID, uuid4
 
 from django.db import DatabaseError
@@ -13,16 +13,14 @@ from django.utils import timezone
 
 from allocation.banker import Vector
 from allocation.errors import AllocationError, ClaimExceedsCapacity, RequestExceedsNeed
-from allocation.models import RequestState
+from allocation.models import Pool, RequestState
 from allocation.selectors import outcome_of
 from allocation.services import Outcome, RequestKind, cancel_request, finish_process, register_process, request_resources, take_lease
 from crawling.experiment.store import Tried
+from crawling.experiment.waits import Waits
 from crawling.experiment.workload import CLASSES, Job
 from crawling.fetchers.dial import PinnedSession
-from crawling.models import TrialOutcome
-
-if TYPE_CHECKING:
-    from crawling.experiment.leg import Leg
+from crawling.models.trials import Trial, TrialOutcome
 
 #: what a process of a trial is known by in the bank; the keeper makes no shift of it
 TRIAL_REF = "trial/"
@@ -48,10 +46,29 @@ class Lost(Exception):
     """A page could not be had, or the units were taken away."""
 
 
+class Shared(Protocol):
+    """What the attempts of a trial under one policy have in common.
+
+    leases: process and epoch of every shift that is alive.
+    """
+
+    trial: Trial
+    pool: Pool
+    waits: Waits
+    leases: dict[int, int]
+    stopping: threading.Event
+
+    def fetch(self, session: PinnedSession, page: int) -> None:
+        """Fetch a page of the trial's web. Raises Lost, Stopped."""
+
+    def deadlocked_now(self) -> frozenset[int]:
+        """The processes that are truly deadlocked."""
+
+
 class Attempt:
     """One thread's; `leg` is what it shares with the others."""
 
-    def __init__(self, leg: Leg, session: PinnedSession, job: Job, number: int) -> None:
+    def __init__(self, leg: Shared, session: PinnedSession, job: Job, number: int) -> None:
         self._leg, self._session, self._job, self._number = leg, session, job, number
         self._process: int | None = None
         self._epoch: int | None = None

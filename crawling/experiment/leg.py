@@ -22,7 +22,7 @@ from crawling.experiment.web import HOST
 from crawling.experiment.workload import CLASSES, Job, Workload
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import fetch
-from crawling.models import Trial, TrialOutcome, TrialPolicy
+from crawling.models.trials import Trial, TrialOutcome, TrialPolicy
 
 #: a request that was locked so often stays so: the trial must end
 MOST_ATTEMPTS = 10

@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Min, Q, Sum
 from django.utils import timezone
 
 from allocation.models import Pool
-from crawling.models import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
+from crawling.models.trials import Trial, TrialOutcome, TrialPolicy, TrialRequest, TrialState
 
 #: without a sign of life for so long, whoever ran the trial is dead
 SILENT = timedelta(seconds=30)

@@ -11,7 +11,7 @@ from crawling.experiment import store
 from crawling.experiment.leg import Leg
 from crawling.experiment.web import serve_web
 from crawling.experiment.workload import Workload, make_workload
-from crawling.models import Trial, TrialState
+from crawling.models.trials import Trial, TrialState
 
 
 @contextmanager

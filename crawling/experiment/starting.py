@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from crawling.errors import CrawlError
 from crawling.experiment import store
 from crawling.experiment.running import interrupted_by_sigterm, run_trial
-from crawling.models import Trial, TrialPolicy
+from crawling.models.trials import Trial, TrialPolicy
 
 QUEUE = "chores"
 RUN_TRIAL = "crawling.experiment.starting.run_queued"

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from crawling.audit import note
-from crawling.models import Trial, TrialOutcome, TrialRequest, TrialState
+from crawling.models.trials import Trial, TrialOutcome, TrialRequest, TrialState
 
 
 @dataclass(frozen=True)

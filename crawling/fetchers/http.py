@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from tempfile import SpooledTemporaryFile
 from typing import cast
 
@@ -18,7 +19,6 @@ from crawling.fetchers.egress import Way
 from crawling.fetchers.faults import Stale, why_not
 from crawling.fetchers.progress import say
 from crawling.fetchers.room import Room
-from crawling.models import Page
 from crawling.rules.exchanges import Exchange
 from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
@@ -34,6 +34,15 @@ Judge = Callable[[str, int | None], tuple[FetchStatus, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Reused:
+    """An answer that was had before: the id of its page, the address that gave it, and when."""
+
+    page_id: int
+    address: str
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Fetched:
     """status: HTTP's, or a negative FetchStatus with the reason in `error`. The body is decoded.
 
@@ -41,7 +50,7 @@ class Fetched:
     is_of_robots: it is the answer for robots.txt that stands for the document's.
     exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be closed.
     unchanged_since: id of the earlier page whose body and headers these are, since the server says that they still hold.
-    reused: the page of another crawl that this answer was.
+    reused: the page of another crawl, or of an earlier run, that this answer was.
     is_stale: a kept connection was closed before the answer, so that nothing is known, and asking again is no second try.
     """
 
@@ -54,7 +63,7 @@ class Fetched:
     is_of_robots: bool = False
     exchange: Exchange | None = None
     unchanged_since: int | None = None
-    reused: Page | None = None
+    reused: Reused | None = None
     is_stale: bool = False
 
     def close(self) -> None:

@@ -16,16 +16,12 @@ from rq.worker_registration import clean_worker_registry
 
 from allocation.models import Grant, OutboxKind
 from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
-from crawling.ahead.slots import NAMES_REF
-from crawling.experiment.attempt import TRIAL_REF
 from crawling.keeper.leftovers import remove, waits
+from crawling.services.bank import RUN_REF
 from crawling.services.losses import shift_was_reaped
 from crawling.services.shifts import LONGEST_SLICES
-from crawling.services.units import MOMENT_REF
 
 RUN_SHIFT = "crawling.jobs.run_shift"
-#: what processes are known by that are no run's: those of trials, pre-resolvers and test fetches
-NO_SHIFTS = (TRIAL_REF, NAMES_REF, MOMENT_REF)
 QUEUE = "shifts"
 #: a start that nobody took up after this is sent again: Redis may have lost it
 RESEND_AFTER = timedelta(seconds=30)
@@ -63,8 +59,8 @@ def _deliver(message: OutboxMessage) -> None:
     if message.kind == OutboxKind.PUMP:
         pump_pool(pool=message.pool)
         return
-    if message.run_ref.startswith(NO_SHIFTS):
-        return  # whoever asked looks for himself; no worker is to take his place
+    if not message.run_ref.startswith(RUN_REF):
+        return  # a trial, a pre-resolver or a test fetch, which looks for itself
     assert message.process is not None
     assert message.epoch is not None
     if message.kind == OutboxKind.START:
@@ -102,8 +98,7 @@ def resend() -> None:
         process__worker="",
         process__lease_until__isnull=False,
         granted_at__lt=timezone.now() - RESEND_AFTER,
+        process__run_ref__startswith=RUN_REF,
     )
-    for reference in NO_SHIFTS:
-        forgotten = forgotten.exclude(process__run_ref__startswith=reference)
     for process, epoch in forgotten.values_list("process", "epoch").distinct():
         enqueue_shift(process, epoch, leave_started=False)  # whoever had started it would have taken it up by now

@@ -196,6 +196,6 @@ def _answer(
         unchanged_since=fetched.unchanged_since,
         pattern=pattern_of(address),
         extracted=document.extracted,
-        reused_from=reused.pk if reused else None,
+        reused_from=reused.page_id if reused else None,
         is_personal=is_personal,
     )

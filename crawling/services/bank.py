@@ -43,6 +43,8 @@ from crawling.services.telling import tell
 
 logger = logging.getLogger(__name__)
 
+#: what the bank knows a run's processes by; those of trials, pre-resolvers and test fetches have other references, and no shifts
+RUN_REF = "run/"
 #: a shift is asked for when something falls due within this time
 SOON_SECONDS = 1.0
 
@@ -83,7 +85,7 @@ def _fail(run: Run, reason: str) -> None:
 
 
 def _registered(pool: Pool, process: RunProcess) -> Process:
-    reference = f"run/{process.run_id}/{process.number}"
+    reference = f"{RUN_REF}{process.run_id}/{process.number}"
     latest = Process.objects.filter(run_ref=reference, pool=pool).order_by("-pk").first()
     if latest and latest.state == ProcessState.ACTIVE:
         return latest

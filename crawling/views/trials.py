@@ -20,7 +20,7 @@ from crawling.experiment.figure import Figure, draw
 from crawling.experiment.paper import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.experiment.report import Column, TrialView, trial_view, trial_views
 from crawling.experiment.starting import start_trial
-from crawling.models import Trial, TrialOutcome
+from crawling.models.trials import Trial, TrialOutcome
 from crawling.sending import Download, send
 from crawling.spreadsheets import csv_lines
 from crawling.trial_form import TrialForm

@@ -6,7 +6,7 @@ import pytest
 
 from crawling.experiment import store
 from crawling.experiment.running import run_trial
-from crawling.models import Trial
+from crawling.models.trials import Trial
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from allocation.models import Pool, Process
 from allocation.services import reap_expired
 from crawling.experiment.report import SILENT, state_of
-from crawling.models import Trial, TrialRequest, TrialState
+from crawling.models.trials import Trial, TrialRequest, TrialState
 from tests.stack import running_stack, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

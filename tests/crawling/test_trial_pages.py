@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from crawling.experiment import store
 from crawling.experiment.figure import draw
 from crawling.experiment.report import trial_view
-from crawling.models import Trial, TrialOutcome, TrialState
+from crawling.models.trials import Trial, TrialOutcome, TrialState
 from tests.crawling.pages import browser, soup
 from tests.stack import running_stack, wait_until
 

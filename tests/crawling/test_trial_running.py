@@ -12,7 +12,7 @@ from crawling.experiment.report import trial_view
 from crawling.experiment.running import run_trial
 from crawling.experiment.workload import PAGES, Job, Step, Workload
 from crawling.keeper.messages import deliver
-from crawling.models import TrialOutcome, TrialRequest, TrialState
+from crawling.models.trials import TrialOutcome, TrialRequest, TrialState
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

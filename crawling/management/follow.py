@@ -47,7 +47,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
                 time.sleep(POLL_SECONDS)  # rows are the truth, whoever writes them; a person watches
                 view = crawl_view(crawl)
         except KeyboardInterrupt:
-            progress.console.print(f"The crawl goes on; `manage.py crawl show {crawl.pk}` tells how far it is.")
+            progress.console.print(f"The crawl continues; `./crawl show {crawl.pk}` prints its state.")
             return view, False
     return view, time.monotonic() >= until
 

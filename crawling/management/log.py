@@ -23,22 +23,20 @@ Show = Callable[[Iterable[LogLine]], None]
 
 
 def add_log_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--run", type=int, help="with log: a run by its number; default: the latest")
-    parser.add_argument("--level", choices=Level.labels, default=Level.INFO.label, help="with log: lines of at least this level")
-    parser.add_argument("--text", default="", help="with log: lines with this text in them or in their URLs")
+    parser.add_argument("--run", type=int, help="a run by its number; default: the latest")
+    parser.add_argument("--level", choices=Level.labels, default=Level.INFO.label, help="lines of at least this level")
+    parser.add_argument("--text", default="", help="lines with this text in them or in their URLs")
     for name, words in (("since", "from this moment on"), ("until", "before this moment")):
-        parser.add_argument(f"--{name}", default="", metavar="MOMENT", help=f"with log: lines written {words}, like 2026-11-30T14:00")
-    parser.add_argument("--last", type=int, default=50, metavar="LINES", help="with log: begin so many lines from the end (default: 50)")
-    parser.add_argument("--follow", action="store_true", help="with log: go on until the run ends or Ctrl-C; else as --wait")
+        parser.add_argument(f"--{name}", default="", metavar="MOMENT", help=f"lines written {words}, like 2026-11-30T14:00")
+    parser.add_argument("--last", type=int, default=50, metavar="LINES", help="begin so many lines from the end (default: 50)")
+    parser.add_argument("--follow", action="store_true", help="continue until the run ends or Ctrl-C")
 
 
-def show_log(words: list[str], options: dict[str, Any], write: Callable[[str], object]) -> None:
+def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]) -> None:
     """Print the end of a run's log, the oldest line first; with --json an object a line. Raises CommandError, CrawlError."""
-    if len(words) != 1:
-        raise CommandError("`crawl log` wants one crawl, by name or number.")
     if options["last"] < 1:
         raise CommandError("--last must be 1 or more")
-    run = run_of(find_crawl(words[0]).pk, options["run"])
+    run = run_of(find_crawl(crawl).pk, options["run"])
     wanted = LogFilter(Level[options["level"].upper()], options["text"].replace("\0", ""), _span(options))
 
     def show(lines: Iterable[LogLine]) -> None:

@@ -15,15 +15,14 @@ from crawling.services.seeding import add_to_seeds
 
 
 def add_seeds_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--widen", action="store_true", help="with add: let seeds outside the scope widen it")
+    parser.add_argument("seeds", nargs="+", metavar="URL", help="seeds to add")
+    parser.add_argument("--widen", action="store_true", help="let seeds outside the scope widen it")
 
 
-def add_to_crawl(words: list[str], options: dict[str, Any]) -> str:
+def add_to_crawl(crawl: str, options: dict[str, Any]) -> str:
     """Do it and return what to print. Raises CommandError with every mistake on a line of its own."""
-    if len(words) < 2:
-        raise CommandError("`crawl add` wants a crawl, by name or number, and the seeds to add.")
     try:
-        added = add_to_seeds(find_crawl(words[0]), words[1:], widen=options["widen"])
+        added = add_to_seeds(find_crawl(crawl), options["seeds"], widen=options["widen"])
     except BadSeeds as error:
         outside = [f"{url} is outside the scope; --widen takes it in" for url in error.outside]
         raise CommandError("\n  ".join(["nothing was added:", *error.mistakes, *outside])) from error

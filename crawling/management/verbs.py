@@ -1,7 +1,8 @@
-"""What `manage.py crawl VERB NAME` does to a crawl that exists."""
+"""What `crawl VERB CRAWL` does to a crawl that exists."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,26 @@ VERBS: dict[str, Callable[[CrawlJob, Options], object]] = {
     "retry": _retry,
     "tag": _tag,
 }
+HELP = {
+    "show": "print the state of a crawl",
+    "start": "start a run of a crawl that exists",
+    "pause": "pause the run; what it holds is released",
+    "resume": "resume a paused run",
+    "stop": "end the run once the fetches under way have ended",
+    "abort": "end the run at once",
+    "retry": "fetch failed URLs again",
+    "tag": "replace the tags of a crawl",
+}
+
+
+def add_arguments(verb: str, parser: ArgumentParser) -> None:
+    """The options that only this verb has."""
+    if verb == "pause":
+        parser.add_argument("--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long")
+    elif verb == "retry":
+        parser.add_argument("--status", type=int, metavar="N", help="only URLs with this status (default: all that failed)")
+    elif verb == "tag":
+        parser.add_argument("--tags", metavar="TAG,TAG", help="default: none")
 
 
 def clone(crawl: CrawlJob, options: Options) -> CrawlJob:

@@ -197,7 +197,7 @@ def test_the_command_filters_and_says_what_is_wrong(run, capsys):
     assert capsys.readouterr().out.endswith("warning line 6 http://a.test/6\n")
 
     for words, sentence in (
-        (["log"], "wants one crawl"),
+        (["log"], "required: CRAWL"),
         (["log", "ghost"], "ghost"),
         (["log", str(run.crawl_id), "--run", "7"], "no run 7"),
     ):

@@ -95,3 +95,35 @@ def test_a_log_is_printed_oldest_first_and_followed_until_the_run_ends(crawl, mo
     assert [line.split(" ", 2)[2] for line in lines] == list(LogLine.objects.order_by("pk").values_list("message", flat=True))
     assert "Stopped by the command line." in lines[1]
     assert [json.loads(line)["level"] for line in printed("log", "Manuals", json=True).splitlines()] == ["info"] * len(lines)
+
+
+@pytest.mark.parametrize(
+    ("older", "words"),
+    [
+        (["--json", "show", "Manuals"], ["show", "Manuals", "--json"]),
+        (["--text", "log", "log", "Manuals"], ["log", "Manuals", "--text", "log"]),
+        (["--last=1", "log", "Manuals"], ["log", "Manuals", "--last", "1"]),
+    ],
+)
+def test_options_may_stand_before_the_command(crawl, older, words):
+    start_run(crawl)
+    LogLine.objects.update(message="a line of the log")
+
+    assert printed(*older) == printed(*words) != ""
+
+
+def test_seeds_without_a_command_are_a_new_crawl(pool, loopback, monkeypatch):
+    monkeypatch.setattr("crawling.management.commands.crawl.require_worker", lambda: None)
+
+    printed("--name", "list", "http://127.0.0.1:8900/")
+    printed("new", "--name", "show", "http://127.0.0.1:8900/")
+
+    assert set(CrawlJob.objects.values_list("name", flat=True)) == {"list", "show"}
+
+
+def test_each_command_has_help_of_its_own(capsys):
+    for command, option in (("new", "--max-pages"), ("pause", "--keep"), ("log", "--level")):
+        with pytest.raises(SystemExit) as ended:
+            printed(command, "--help")
+        shown = capsys.readouterr().out
+        assert (ended.value.code, option in shown, "--widen" in shown) == (0, True, False)

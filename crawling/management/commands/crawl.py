@@ -1,4 +1,4 @@
-"""`manage.py crawl`, or `./crawl`: make, follow and steer crawls from the command line."""
+"""`manage.py crawl`, or `./crawl`: create, follow and control crawls from the command line."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from crawling.management.follow import exit_status, follow
 from crawling.management.log import add_log_arguments, show_log
 from crawling.management.orders import add_order_arguments, given_fields, order_fields
 from crawling.management.seeds import add_seeds_arguments, add_to_crawl
+from crawling.management.spelling import command_first
 from crawling.management.tables import crawl_lines, crawl_table
 from crawling.models import CrawlJob
 from crawling.selectors import crawl_view, crawl_views, failures, find_crawl
@@ -23,110 +24,132 @@ from crawling.services.creating import create_crawl, start_run
 from crawling.services.editing import edit_crawl
 
 EPILOG = """examples:
-  ./crawl https://example.org/ --max-pages 100 --wait
-  ./crawl --file order.json
+  ./crawl https://example.org/ --max-pages 100 --wait    (short for: ./crawl new https://…)
+  ./crawl new --file order.json
   ./crawl list
-  ./crawl show NAME        (or its number; likewise start, pause, resume, stop, abort, retry)
+  ./crawl show NAME        (or its number)
   ./crawl log NAME --level warning --follow
   ./crawl add NAME https://example.org/more/
   ./crawl edit NAME --delay 2 --file changes.json
   ./crawl clone NAME --name COPY
   ./crawl delete NAME
 
-Whatever else the dashboard does: manage.py api --help
+`./crawl COMMAND --help` lists the options of a command. All else that the dashboard does: manage.py api --help
 """
+WAIT = "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if it continues after --max-seconds"
 
 
 class Command(BaseCommand):
-    help = "Crawl the sites of the given URLs, or steer a crawl that exists."
+    help = "Create, follow and control crawls."
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> Any:
-        return super().create_parser(prog_name, subcommand, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter, **options)
+        layout = {"epilog": EPILOG, "formatter_class": RawDescriptionHelpFormatter}
+        parser = super().create_parser(prog_name, subcommand, **layout, **options)
+        parse = parser.parse_args
+        # Django makes the parser itself, so its method is wrapped here instead of overridden.
+        parser.parse_args = lambda args=None, namespace=None: parse(  # type: ignore[method-assign,assignment]
+            command_first(parser, args or []), namespace
+        )
+        return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        known = "|".join([*verbs.VERBS, "log", "add", "edit", "clone", "delete"])
-        parser.add_argument("words", nargs="*", metavar="URL", help=f"seeds; or list; or {known} and a crawl".replace("%", "%%"))
-        add_order_arguments(parser)
-        parser.add_argument("--revision", type=int, help="with edit: only if this one is still the latest")
-        parser.add_argument("--keep", type=float, metavar="MINUTES", help="with pause: keep what it holds reserved so long")
-        parser.add_argument("--status", type=int, metavar="N", help="with retry: only what failed so (default: all that failed)")
-        parser.add_argument("--tags", metavar="TAG,TAG", help="with tag: the tags it then has (default: none)")
-        parser.add_argument(
-            "--wait",
-            action="store_true",
-            help="follow the crawl to its end, and say what it waits for; exit status 1 if it failed, 3 if it goes on after --max-seconds",
-        )
-        add_seeds_arguments(parser)
-        add_log_arguments(parser)
-        parser.add_argument("--json", action="store_true", help="print one JSON object, for programs; with log one a line")
+        commands = parser.add_subparsers(metavar="COMMAND", title="commands")
 
-    def handle(self, *, words: list[str], **options: Any) -> None:
-        wait = options["wait"] or options["follow"]
+        def add(name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
+            command: ArgumentParser = commands.add_parser(name, help=words, description=words)
+            command.set_defaults(do=do, verb=name, wait=False)
+            command.add_argument("--json", action="store_true", help="print JSON for programs")
+            if waits:
+                command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
+            if name not in ("new", "list"):
+                command.add_argument("crawl", metavar="CRAWL", help="its name or number")
+            return command
+
+        new = add("new", "create a crawl and start it", self._create, waits=True)
+        new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
+        add_order_arguments(new)
+        add("list", "list all crawls", self._list)
+        for name, words in verbs.HELP.items():
+            command = add(name, words, self._act, waits=True)
+            verbs.add_arguments(name, command)
+        add_log_arguments(add("log", "print the log of a run", self._log))
+        add_seeds_arguments(add("add", "add seeds to a crawl", self._add))
+        edit = add("edit", "change the order of a crawl", self._edit)
+        add_order_arguments(edit)
+        edit.add_argument("--revision", type=int, help="refuse if this revision is not the latest")
+        clone = add("clone", "create a draft with the same order", self._clone)
+        clone.add_argument("--name", help="default: the name of the original and a number")
+        add("delete", "delete a crawl with all runs, pages and archive files", self._delete)
+
+    def handle(self, **options: Any) -> None:
         with plain_errors():
-            if words == ["list"]:
-                self._list(as_json=options["json"])
-            elif words[:1] == ["log"]:
-                show_log(words[1:], options, lambda line: self.stdout.write(line, ending=""))
-            elif words[:1] == ["add"]:
-                self.stdout.write(add_to_crawl(words[1:], options))
-            elif words and words[0] in {*verbs.VERBS, "edit", "clone", "delete"}:
-                self._act(words[0], words[1:], wait=wait, options=options)
-            else:
-                self._create(words, wait=wait, options=options)
+            options["do"](options)
 
-    def _list(self, *, as_json: bool) -> None:
+    def _list(self, options: dict[str, Any]) -> None:
         views = crawl_views(list(CrawlJob.objects.all()))
-        if as_json:
+        if options["json"]:
             self.stdout.write(json.dumps([view.as_dict() for view in views], indent=2))
         elif views:
-            Console(markup=False, emoji=False).print(crawl_table(views))  # names are text, whatever brackets and colons they have
+            # names are text, whatever brackets and colons they have
+            Console(markup=False, emoji=False).print(crawl_table(views))
             self.stdout.write(page_of("crawling:crawls"))
         else:
-            self.stdout.write("No crawls yet. Make one: ./crawl https://example.org/ --max-pages 100 --wait")
+            example = "./crawl https://example.org/ --max-pages 100 --wait"
+            self.stdout.write(f"No crawls yet. Create one: {example}")
 
-    def _act(self, verb: str, words: list[str], *, wait: bool, options: dict[str, Any]) -> None:
-        if len(words) != 1:
-            raise CommandError(f"`crawl {verb}` wants one crawl, by name or number.")
-        crawl = find_crawl(words[0])
-        if verb == "delete":
-            verbs.delete(crawl, words[0])
-            self.stdout.write(json.dumps({"deleted": crawl.name}) if options["json"] else f"{crawl.name} is deleted with all it had found.")
-        elif verb == "edit":
-            self._report(self._edited(crawl, options), wait=False, as_json=options["json"])
-        elif verb == "clone":
-            self._report(verbs.clone(crawl, options), wait=False, as_json=options["json"])
-        else:
-            verbs.VERBS[verb](crawl, options)
-            self._report(crawl, wait=wait, as_json=options["json"])
-
-    def _edited(self, crawl: CrawlJob, options: dict[str, Any]) -> CrawlJob:
-        changes = given_fields(options)
-        if not changes:
-            raise CommandError("`crawl edit` wants something to change, like --delay 2, or --file with fields of an order.")
-        try:
-            return edit_crawl(crawl, changes, revision=options["revision"])
-        except BadOrder as error:
-            raise _refused("nothing was changed:", error) from error
-
-    def _create(self, seeds: list[str], *, wait: bool, options: dict[str, Any]) -> None:
-        fields = order_fields(seeds, options)
+    def _create(self, options: dict[str, Any]) -> None:
+        fields = order_fields(options["seeds"], options)
         require_worker()
         try:
             crawl = create_crawl(fields)
         except BadOrder as error:
             raise _refused("the crawl was not made:", error) from error
         start_run(crawl)
-        self._report(crawl, wait=wait, as_json=options["json"])
+        self._report(crawl, options)
 
-    def _report(self, crawl: CrawlJob, *, wait: bool, as_json: bool) -> None:
+    def _act(self, options: dict[str, Any]) -> None:
+        crawl = find_crawl(options["crawl"])
+        verbs.VERBS[options["verb"]](crawl, options)
+        self._report(crawl, options)
+
+    def _log(self, options: dict[str, Any]) -> None:
+        show_log(options["crawl"], options, lambda line: self.stdout.write(line, ending=""))
+
+    def _add(self, options: dict[str, Any]) -> None:
+        self.stdout.write(add_to_crawl(options["crawl"], options))
+
+    def _edit(self, options: dict[str, Any]) -> None:
+        crawl = find_crawl(options["crawl"])
+        changes = given_fields(options)
+        if not changes:
+            raise CommandError("`crawl edit` needs a change, like --delay 2, or --file with fields of an order.")
+        try:
+            edited = edit_crawl(crawl, changes, revision=options["revision"])
+        except BadOrder as error:
+            raise _refused("nothing was changed:", error) from error
+        self._report(edited, options)
+
+    def _clone(self, options: dict[str, Any]) -> None:
+        self._report(verbs.clone(find_crawl(options["crawl"]), options), options)
+
+    def _delete(self, options: dict[str, Any]) -> None:
+        crawl = find_crawl(options["crawl"])
+        verbs.delete(crawl, options["crawl"])
+        as_text = f"{crawl.name} is deleted with all runs, pages and archive files."
+        self.stdout.write(json.dumps({"deleted": crawl.name}) if options["json"] else as_text)
+
+    def _report(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
+        """Print the state of the crawl; with --wait follow it first. Exits with its status then."""
+        wait, as_json = options["wait"], options["json"]
         crawl.refresh_from_db()
         view, is_late = follow(crawl, show=not as_json) if wait else (crawl_view(crawl), False)
         latest = crawl.runs.first()
         causes = failures(latest) if latest else []
         page = page_of("crawling:crawl", crawl.pk)
         if as_json:
-            failed = [{"status": status, "reason": reason, "urls": urls} for status, reason, urls in causes]
-            self.stdout.write(json.dumps({**view.as_dict(), "failures": failed, "page": page}, indent=2))
+            failed = [{"status": status, "reason": why, "urls": urls} for status, why, urls in causes]
+            shown = {**view.as_dict(), "failures": failed, "page": page}
+            self.stdout.write(json.dumps(shown, indent=2))
         else:
             self.stdout.write(f"{crawl_lines(view, causes)}\n  {page}")
         if wait and (status := exit_status(view, is_late=is_late)):
@@ -134,4 +157,5 @@ class Command(BaseCommand):
 
 
 def _refused(what: str, error: BadOrder) -> CommandError:
-    return CommandError("\n  ".join([what, *(f"{field}: {said}" for field, said in error.errors.items())]))
+    mistakes = (f"{field}: {said}" for field, said in error.errors.items())
+    return CommandError("\n  ".join([what, *mistakes]))

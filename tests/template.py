@@ -38,7 +38,9 @@ def migrated_template() -> str:
 
 
 def digest_of_migrations() -> str:
-    files = [path for app in apps.get_app_configs() for path in sorted(Path(app.path, "migrations").glob("*.py"))]
+    folders = [Path(app.path, "migrations") for app in apps.get_app_configs()]
+    kinds = ("*.py", "sql/*/*.sql")
+    files = [path for folder in folders for kind in kinds for path in sorted(folder.glob(kind))]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 

@@ -1,6 +1,6 @@
 """The common case in one call of the server: a grant that is plainly safe, or a release, while nobody waits.
 
-The functions are in migration 0011. They answer only where no rule needs a look at the other holders or at the queue; None
+The functions are in `allocation/sql`. They answer only where no rule needs a look at the other holders or at the queue; None
 means that nothing has changed and that the caller must decide under a lock of its own. Whoever has decided so, and found
 the grant safe by a search, may have it written by the same function.
 """

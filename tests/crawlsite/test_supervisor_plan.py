@@ -43,8 +43,17 @@ def test_web_server_listens_where_the_settings_say(plan):
     assert command[command.index("--threads") + 1] == "3"
 
 
-def test_preparations_run_in_order(plan):
-    assert [command[2] for command in plan().release] == ["migrate", "collectstatic", "set_up"]
+def test_preparations_run_in_order(tmp_path, environment):
+    (tmp_path / "Procfile").write_text("release: migrate --all && set-up $PORT\n")
+
+    processes = read_procfile(tmp_path / "Procfile", environment, {"PORT": "8000"})
+
+    assert processes.release == [["migrate", "--all"], ["set-up", "8000"]]
+
+
+def test_a_start_is_prepared_by_one_program(plan):
+    """Each would begin with a second of imports, and a machine that lost its power waits for all of them."""
+    assert [command[2] for command in plan().release] == ["release"]
 
 
 def test_macos_gets_workers_that_do_not_fork(environment):

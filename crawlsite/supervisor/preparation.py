@@ -13,14 +13,17 @@ from crawlsite.services.errors import StartError
 
 def prepare(command: list[str], *, env: Mapping[str, str], pause: Callable[[float], None]) -> None:
     """Run one command; what it prints is for the operator. Raises StartError if it fails, and whatever `pause` raises."""
-    process = subprocess.Popen(  # noqa: S603 - from the Procfile
-        command,
-        stdin=subprocess.DEVNULL,
-        cwd=BASE_DIR,
-        env=dict(env),
-        start_new_session=True,
-        preexec_fn=die_with_parent(signal.SIGTERM),
-    )
+    try:
+        process = subprocess.Popen(  # noqa: S603 - from the Procfile
+            command,
+            stdin=subprocess.DEVNULL,
+            cwd=BASE_DIR,
+            env=dict(env),
+            start_new_session=True,
+            preexec_fn=die_with_parent(signal.SIGTERM),
+        )
+    except OSError as error:
+        raise StartError(f"{command[0]}: {error.strerror}; see the line `release` of the Procfile") from error
     try:
         while process.poll() is None:
             pause(0.02)

@@ -1,5 +1,6 @@
 """The one command on a bare machine."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def make(project: Path, *words: str, **env: str) -> subprocess.CompletedProcess:
 def python_that(project: Path, script: str) -> str:
     """A Python that does as `script` says before it does its work."""
     path = project / "python"
-    path.write_text(f'#!/bin/sh\n{script}\nexec {sys.executable} "$@"\n')
+    path.write_text(f'#!/bin/sh\n{script}\nexec {shlex.quote(sys.executable)} "$@"\n')
     path.chmod(0o755)
     return f"PYTHON={path}"
 

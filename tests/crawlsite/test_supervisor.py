@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from crawlsite.services.addresses import database_url
 from tests.crawlsite.programs import PROJECT, environment, eventually, finish, free_port, living, needs_root, services
 from tests.crawlsite.supervised import Supervisor
 
+#: for a line of a Procfile
+PYTHON = shlex.quote(sys.executable)
 WEB = "web: gunicorn crawlsite.wsgi --no-control-socket --graceful-timeout 1 --bind $HOST:$PORT\n"
 
 
@@ -125,7 +128,7 @@ def test_kill_of_the_supervisor_ends_its_children_and_the_next_start_works(start
 @pytest.mark.drill
 def test_child_that_outlives_a_killed_supervisor_is_stopped_by_the_next_start(start):
     """Where the kernel tells children nothing of their parent's end, their notes do."""
-    with_stranger = start(f"{WEB}other: {sys.executable} -c 'import time; time.sleep(600)'\n")
+    with_stranger = start(f"{WEB}other: {PYTHON} -c 'import time; time.sleep(600)'\n")
     with_stranger.until_it_says("^ready")
     note = (with_stranger.state_dir / "pids/stack/other").read_text()
     with_stranger.process.terminate()
@@ -141,7 +144,7 @@ def test_child_that_outlives_a_killed_supervisor_is_stopped_by_the_next_start(st
 
 
 def test_stop_during_the_preparations_stops_at_once(start):
-    early = start(f"release: {sys.executable} -c 'import time; print(\"preparing\", flush=True); time.sleep(600)'\n{WEB}")
+    early = start(f"release: {PYTHON} -c 'import time; print(\"preparing\", flush=True); time.sleep(600)'\n{WEB}")
     early.until_it_says("^preparing")
     pids = early.pids()
 
@@ -152,10 +155,18 @@ def test_stop_during_the_preparations_stops_at_once(start):
 
 
 def test_failing_preparation_stops_the_start(start):
-    failing = start(f"release: {sys.executable} -c 'raise SystemExit(3)'\n{WEB}")
+    failing = start(f"release: {PYTHON} -c 'raise SystemExit(3)'\n{WEB}")
 
     assert failing.process.wait(timeout=20) == 1
     assert re.search(r"crawlsite: `.*raise SystemExit\(3\)` failed \(status 3\)", failing.lines()[-1])
+
+
+def test_a_preparation_that_does_not_exist_is_named_in_one_line(start):
+    wrong = start(f"release: no-such-program\n{WEB}")
+
+    assert wrong.process.wait(timeout=20) == 1
+    assert wrong.lines()[-1].startswith("crawlsite: no-such-program: No such file or directory; see the line `release`")
+    assert not wrong.says("Traceback")
 
 
 def test_servers_of_ones_own_are_used_and_none_started(start, running):

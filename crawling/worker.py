@@ -19,6 +19,7 @@ from rq.job import Job
 from rq.worker_registration import register
 
 import crawling.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
+from allocation.errors import StaleEpoch
 from crawling.forking import prepare_to_fork
 from crawling.memory_limit import be_ended_first
 from crawling.rules.suspects import CERTAIN_LOSSES, NOBODY, Blame
@@ -33,6 +34,7 @@ NICENESS = 10
 SEAT_SECONDS = 30
 SIGN_SECONDS = 8
 DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
+ANOTHERS = "lost: another worker has its place"
 SERVER_GONE = "lost: PostgreSQL or Redis went away"
 REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
 
@@ -119,6 +121,8 @@ class ShiftWorker(Worker):
         """Why the shift was lost, as its log has it, and which of its pages may have done it."""
         if lost_a_server(error):
             return SERVER_GONE, NOBODY
+        if isinstance(error, StaleEpoch):
+            return ANOTHERS, NOBODY
         if self._is_horse:
             return DIED, Blame()
         hands = [hand.url_id for hand in VITALS.hands()]
@@ -134,7 +138,7 @@ class ShiftWorker(Worker):
         process_id, epoch = job.args
         for wait in REPORT_AGAIN_AFTER_SECONDS:
             try:
-                shift_was_lost(process_id, epoch, ending, blame=blame)
+                shift_was_lost(process_id, epoch, ending, worker=self.name, blame=blame)
                 return
             except DatabaseError as error:
                 self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)

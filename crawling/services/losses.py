@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 #: SQLSTATEs by which a server says that it goes or is not there: `08` connection exceptions, `57P` an operator's or a crash's doing
 GOING = ("08", "57P")
+#: the worker of a shift that was granted and that nobody has taken up
+UNTAKEN = ""
 
 
 def lost_a_server(error: BaseException | None) -> bool:
@@ -32,17 +34,20 @@ def lost_a_server(error: BaseException | None) -> bool:
     return state is None or state in IN_THE_WAY or state.startswith(GOING)
 
 
-def shift_was_lost(process_id: int, epoch: int, ending: str, *, blame: Blame | None = None) -> None:
+def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, blame: Blame | None = None) -> None:
     """The shift's operating-system process has ended: close its books, give back its units, and go on.
 
+    worker: who had the shift, or was about to take it up; another one's shift of the same epoch,
+    as there is after a failover that lost commits, is left alone.
     blame: which of its URLs may have done it; None: any that it had in process.
     """
     process = RunProcess.objects.select_related("run__crawl").filter(bank_process=process_id).first()
     if process is None:
         return
     logger.warning("shift lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending})
-    lose_shift(process, epoch, ending, is_dead=True, blame=blame)
-    release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending)
+    lose_shift(process, epoch, ending, worker=worker, is_dead=True, blame=blame)
+    if any(is_holder(process=process_id, epoch=epoch, worker=name) for name in (worker, UNTAKEN)):
+        release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending)
     go_on(process)
 
 
@@ -50,7 +55,8 @@ def close_shifts_lost_here() -> None:
     """Close the shifts of this machine whose process was killed together with the worker above it."""
     for lost in absent():
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
-            shift_was_lost(lost.process_id, lost.epoch, "lost: its operating-system process and its worker were killed")
+            ending = "lost: its operating-system process and its worker were killed"
+            shift_was_lost(lost.process_id, lost.epoch, ending, worker=lost.worker)
 
 
 def shift_was_reaped(process_id: int, epoch: int) -> None:

@@ -75,14 +75,26 @@ def note_toes(shift: Shift, toes: Sequence[ToeLine]) -> None:
     Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
 
 
-def lose_shift(process: RunProcess, epoch: int, ending: str, *, is_dead: bool, blame: Blame | None = None) -> None:
+def lose_shift(
+    process: RunProcess,
+    epoch: int,
+    ending: str,
+    *,
+    is_dead: bool,
+    worker: str | None = None,
+    blame: Blame | None = None,
+) -> None:
     """Close the books of a shift that cannot do it itself.
 
     is_dead: its operating-system process is known to have ended, so its hosts are free after one delay. Otherwise they
-    stay leased until the lease has run out and the delay after it. blame: against what it counts; None: all it had in process.
+    stay leased until the lease has run out and the delay after it. worker: only if it was that one's.
+    blame: against what it counts; None: all it had in process.
     """
+    shifts = Shift.objects.filter(process=process, epoch=epoch, ended_at=None)
+    if worker is not None:
+        shifts = shifts.filter(worker=worker)
     with locked_run(process.run_id):
-        for shift in Shift.objects.filter(process=process, epoch=epoch, ended_at=None):
+        for shift in shifts:
             _close_lost(shift, ending, blame)
             if is_dead:
                 free_hosts(shift.pk)

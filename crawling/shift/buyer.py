@@ -6,10 +6,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from uuid import UUID, uuid4
 
-from allocation.errors import AllocationError, BankBusy
+from allocation.errors import AllocationError, BankBusy, StaleEpoch
 from allocation.models import Process, Request, RequestKind, RequestState
 from allocation.selectors import holdings_of, outcome_of
-from allocation.services import cancel_request, change_claim, release_resources, request_resources
+from allocation.services import (
+    cancel_request,
+    change_claim,
+    is_holder,
+    release_resources,
+    request_resources,
+)
 from crawling.models import Shift
 from crawling.rules.claims import GROWING
 
@@ -74,6 +80,7 @@ class Buyer:
         amounts = {key: units for key, units in amounts.items() if units > 0}
         if not amounts.get("fetch_slots"):
             return
+        self._check_holder()
         request_id = uuid4()
         outcome = request_resources(
             process=self._process, amounts=amounts, request_id=request_id, kind=RequestKind.GROWTH, epoch=self._shift.epoch
@@ -93,6 +100,7 @@ class Buyer:
 
     def ask_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
         """Ask for what a document in hand needs, holding all else; whether it was granted at once. Otherwise it waits in the bank."""
+        self._check_holder()
         self._stage = uuid4()
         outcome = request_resources(
             process=self._process,
@@ -123,8 +131,20 @@ class Buyer:
 
     def give_back(self, amounts: Mapping[str, int], reason: str) -> None:
         """Return a part of what is held."""
+        self._check_holder()
         release_resources(process=self._process, epoch=self._shift.epoch, release_id=uuid4(), amounts=amounts, reason=reason)
         self.held = self._read()
+
+    def _check_holder(self) -> None:
+        """Raise StaleEpoch if another worker has the shift of this epoch.
+
+        After a failover that lost commits an epoch comes again, and the bank compares no more than
+        that: what this shift asks for or gives back would be its successor's.
+        """
+        epoch, worker = self._shift.epoch, self._shift.worker
+        if not is_holder(process=self._process, epoch=epoch, worker=worker):
+            latest = Process.objects.values_list("epoch", flat=True).get(pk=self._process)
+            raise StaleEpoch(process=str(self._shift.process), epoch=epoch, latest=latest)
 
     def _noticed(self, state: str) -> bool:
         """What has become of the stage; it took the place of a growth that waited."""
@@ -138,7 +158,3 @@ class Buyer:
         """Whether some other process waits for units in this pool."""
         waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
         return bool(waiting.exclude(process=self._process).exists())
-
-    def give_back_all(self, reason: str) -> None:
-        """End the shift in the bank: everything goes back and what still waits is withdrawn."""
-        release_resources(process=self._process, epoch=self._shift.epoch, release_id=uuid4(), amounts=None, reason=reason)

@@ -191,7 +191,7 @@ def test_a_worker_whose_horse_lost_its_server_blames_no_page(order, error, losse
     try:
         raise error
     except DatabaseError:
-        ShiftWorker([queue]).handle_job_failure(job, queue)
+        ShiftWorker([queue], name="w").handle_job_failure(job, queue)
 
     assert list(run.urls.values_list("state", "losses")) == [("q", losses)]
     assert run.log.filter(message__contains=SERVER_GONE if losses == 0 else DIED).exists()

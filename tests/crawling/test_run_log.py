@@ -124,7 +124,7 @@ def test_a_lost_shift_is_an_error(order):
     process = run.processes.get()
     begin_shift(process, epoch=1, worker="horse 7")
 
-    shift_was_lost(process.bank_process_id, 1, "lost: killed by signal 9")
+    shift_was_lost(process.bank_process_id, 1, "lost: killed by signal 9", worker="horse 7")
 
     assert lines(Level.ERROR) == ["Shift ended on horse 7: lost: killed by signal 9."]
 

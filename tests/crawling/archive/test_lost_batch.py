@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 
 from allocation.models import Process
 from crawling.archive.reading import index_lines
-from crawling.models import Page
+from crawling.models import Page, Shift
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.losses import shift_was_lost
 from tests.crawling.archive.judging import files_of, judge
@@ -44,7 +44,8 @@ def test_a_batch_that_was_lost_leaves_no_record_behind(make_site, order, work_of
     with connection.execute_wrapper(Dropped()), suppress(OperationalError):
         work_off(run)
     process.refresh_from_db()
-    shift_was_lost(process.pk, process.epoch, "lost: it failed")  # what its worker does
+    worker = Shift.objects.latest("pk").worker
+    shift_was_lost(process.pk, process.epoch, "lost: it failed", worker=worker)  # as the worker does
     work_off(run)
 
     judge(run)

@@ -50,6 +50,11 @@ class StoredRecord:
     payload: bytes
 
 
+def bytes_to_read(page: Page) -> int:
+    """Bytes of memory that a stored document takes: as it is packed, and unpacked."""
+    return 2 * page.bytes
+
+
 def packed_record(page: Page) -> bytes:
     """The record's own gzip member. Raises ArchiveTrouble if its file is not on this machine."""
     if page.archive_file is None or page.archive_offset is None or page.archive_length is None:

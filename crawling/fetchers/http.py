@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
-from typing import cast
+from typing import IO, cast
 
 from requests import Response
 from requests.exceptions import RequestException
@@ -20,6 +20,7 @@ from crawling.fetchers.faults import Stale, why_not
 from crawling.fetchers.progress import say
 from crawling.fetchers.room import Room
 from crawling.rules.exchanges import Exchange
+from crawling.rules.packed import GZIP_MAGIC, bytes_in_hand
 from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.steps import Step
@@ -197,9 +198,8 @@ def _document(body: Body, most: int, room: Room) -> tuple[bytes, FetchStatus | s
     if body.size > most:
         return _start(body, most), FetchStatus.TOO_BIG
     if "Content-Encoding" not in body.headers:
-        if not room.admits(body.size):
+        if not room.admits(_in_hand(body.file, body.size, most)):
             return b"", FetchStatus.MEMORY_BUSY
-        body.file.seek(0)
         return body.file.read(), ""
     body.file.seek(0)
     pieces = body.unpacked(iter(lambda: body.file.read(PIECE_BYTES), b""))
@@ -210,13 +210,21 @@ def _document(body: Body, most: int, room: Room) -> tuple[bytes, FetchStatus | s
             size += len(piece)
             if size > most:
                 break
-        if size <= most and not room.admits(size):
+        if size <= most and not room.admits(_in_hand(collected, size, most)):
             return b"", FetchStatus.MEMORY_BUSY
         collected.seek(0)
         document = collected.read(min(size, most + PIECE_BYTES))
     if size > most:
         return document, FetchStatus.TOO_BIG
     return document, CUT_SHORT if pieces.is_cut_short else ""
+
+
+def _in_hand(document: IO[bytes], size: int, most: int) -> int:
+    """Bytes that a document takes; leaves the file at its beginning."""
+    document.seek(0)
+    beginning = document.read(len(GZIP_MAGIC))
+    document.seek(0)
+    return bytes_in_hand(size, beginning, most)
 
 
 def _start(body: Body, most: int) -> bytes:

@@ -37,11 +37,22 @@ class Room:
         self._is_ending = False
 
     def admits(self, size: int) -> bool:
-        """Whether the toe that asks may hold a document of `size` bytes; waits for them, but not for ever."""
+        """Whether the toe that asks may hold documents of `size` bytes in all.
+
+        It waits for them, but not for ever, and not at all if it has a piece.
+        """
         piece = self._taken.get(threading.get_ident(), 0)
         if size <= self.share + piece:
             return True
-        return not piece and self._take(size - self.share)
+        return self._enlarge(size - self.share) if piece else self._take(size - self.share)
+
+    def _enlarge(self, size: int) -> bool:
+        with self._changed:
+            piece = self._taken[threading.get_ident()]
+            if self._waits or size - piece > self._free:
+                return False
+            self._taken[threading.get_ident()] = size
+            return True
 
     def _take(self, size: int) -> bool:
         say(Step.WAITING_FOR_MEMORY)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from crawling.archive.copies import answer_of
-from crawling.archive.reading import original_of
+from crawling.archive.reading import bytes_to_read, original_of
 from crawling.fetchers.http import Fetched
+from crawling.fetchers.room import Room
 from crawling.models import Page
 
 
@@ -24,10 +25,15 @@ class Offers:
         if not of_others:
             self._own.update(pages)
 
-    def take(self, url_id: int, *, archives: bool) -> Fetched | None:
-        """What is offered for a URL, read from the archive; None: it has to be fetched. archives: the exchange is wanted, too."""
+    def take(self, url_id: int, *, archives: bool, room: Room, most: int) -> Fetched | None:
+        """Read what is offered for a URL from the archive; None: it has to be fetched.
+
+        archives: the exchange is wanted, too. room: for it, which the caller leaves when it is done.
+        most: bytes that the crawl can have in hand of one document.
+        """
         pages = self._pages.get(url_id)
-        found = answer_of(*pages) if pages else None
+        size = bytes_to_read(pages[0]) if pages else 0
+        found = answer_of(*pages) if pages and size <= most and room.admits(size) else None
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:

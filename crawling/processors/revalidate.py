@@ -7,7 +7,8 @@ from http import HTTPStatus
 
 from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.earlier import Stored, stored_document
+from crawling.archive.earlier import Earlier, Stored, stored_document
+from crawling.archive.reading import bytes_to_read
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.processors.kit import Kit
@@ -29,9 +30,16 @@ def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, k
     if posted is not None:
         return kit.get_document(address, dial, form=posted.encode())
     earlier = visit.earlier.get(claimed.id) if address.scheme in WEB else None
-    stored = stored_document(earlier) if earlier else None
+    stored = _stored(earlier, kit) if earlier else None
     fetched = kit.get_document(address, dial, asking=earlier.questions if earlier and stored else None)
     return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched
+
+
+def _stored(earlier: Earlier, kit: Kit) -> Stored | None:
+    """The document that we have; None if it is not to be had, or if there is no memory for it."""
+    size = bytes_to_read(earlier.original)
+    is_admitted = size <= kit.max_document_bytes and kit.room.admits(size)
+    return stored_document(earlier) if is_admitted else None
 
 
 def _carried_over(fetched: Fetched, stored: Stored) -> Fetched:

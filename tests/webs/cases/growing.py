@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from gzip import compress
 
 from tests.webs.case import Case, answer
 
@@ -49,6 +50,35 @@ def finds(*paths):
     return judge
 
 
+@cache
+def numbered(unit, count):
+    return answer("".join(unit.format(number) for number in range(count)))
+
+
+@cache
+def packed_map():
+    pages = (f"<url><loc>http://a.test/{n}/{'x' * 900}</loc></url>" for n in range(50_000))
+    return answer(compress(f"<urlset>{''.join(pages)}</urlset>".encode(), 1), kind=XML)
+
+
+def shape_after_shape(talk):
+    """Each page leads to the next at its beginning."""
+    number = int(talk.path.strip("/") or -1) + 1
+    unit, before = list(SHAPES.values())[number % len(SHAPES)]
+    return repeated(unit, 4 * MIB, f"<a href=/{number}>x</a>{before}")
+
+
+#: by name a unit, and what stands before it
+SHAPES = {
+    "elements in each other": (b"<div>", ""),
+    "formatting opened again": (b"<p>x", "<b><i><u><s><tt><em><big>" * 3),
+    "comments that do not end": (b"<!--", ""),
+    "links that do not end": (b"<a ", ""),
+    "ampersands": (b"&", ""),
+    "less-than signs": (b"<", ""),
+    "tables in each other": (b"<table><td><b>", ""),
+}
+
 CASES: list[Case] = [
     Case(
         "entities in a sitemap that nobody expands",
@@ -70,19 +100,21 @@ CASES: list[Case] = [
         },
         small=True,
     ),
-    *(
-        Case(
-            f"4 MiB of HTML: {name}",
-            {"/": repeated(unit, 4 * MIB, before)},
-            seconds=30,
-            mib=400,
-        )
-        for name, unit, before in (
-            ("elements in each other", b"<div>", ""),
-            ("formatting opened again", b"<p>x", "<b><i><u><s><tt><em><big>" * 3),
-            ("comments that do not end", b"<!--", ""),
-            ("links that do not end", b"<a ", ""),
-            ("ampersands", b"&", ""),
-        )
+    *(Case(f"4 MiB of HTML: {name}", {"/": repeated(unit, 4 * MIB, before)}) for name, (unit, before) in SHAPES.items()),
+    Case(
+        "a page of 50,000 links",
+        {"/": numbered("<a href=/{0}>", 50_000)},
+        order={"max_pages": 1},
+    ),
+    Case(
+        "large pages of each shape, one after the other",
+        shape_after_shape,
+        pages_end={f"/{number}": ("s", 200) for number in range(len(SHAPES))},
+        seconds=60,
+    ),
+    Case(
+        "a packed sitemap of 50 MB",
+        {"/": lambda talk: packed_map()},
+        order={"max_pages": 1},
     ),
 ]

@@ -45,4 +45,5 @@ def _facts(run: Run, wanted: PageFilter) -> dict[str, str]:
     facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": f"{run.crawl.name}, run {run.number}"}
     conditions = [f"status {wanted.status}"] if wanted.status else []
     conditions += [f"{wanted.text!r} in address or title"] if wanted.text else []
+    conditions += ["not all read"] if wanted.is_unread else []
     return facts | ({"description": f"pages with {' and '.join(conditions)}"} if conditions else {})

@@ -20,14 +20,19 @@ STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
 
 @dataclass(frozen=True)
 class PageFilter:
-    """text: part of the address or title, in any case. status: `404`, or `4xx` for all of a kind. Empty: any. span: of the fetch."""
+    """text: part of the address or title, in any case; empty: any.
+
+    status: `404`, or `4xx` for all of a kind; empty: any. span: of the fetch.
+    is_unread: those alone of which not all was read.
+    """
 
     text: str = ""
     status: str = ""
     span: Span = ALWAYS
+    is_unread: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.status or self.span)
+        return bool(self.text or self.status or self.span or self.is_unread)
 
     def of(self, run: Run) -> QuerySet[Page]:
         """The run's pages that it lets through, in no order."""
@@ -50,15 +55,24 @@ class PageFilter:
 
     def _narrowed(self, run: Run) -> QuerySet[Page]:
         found = Page.objects.filter(self.span.of("fetched_at"), run=run)
+        found = found.exclude(unread="") if self.is_unread else found
         if self.status.endswith("xx"):
             return found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
         return found.filter(status=int(self.status)) if self.status else found
 
 
 def asked_pages(request: HttpRequest) -> PageFilter:
-    """The pages asked for by `?q=`, `?status=`, `?since=` and `?until=`; nonsense counts as not given."""
+    """Return the filter by `?q=`, `?status=`, `?since=`, `?until=` and `?unread=1`.
+
+    Nonsense counts as not given.
+    """
     status = request.GET.get("status", "")
-    return PageFilter(asked_text(request, "q"), status if STATUS.fullmatch(status) else "", Span.read(request.GET))
+    return PageFilter(
+        asked_text(request, "q"),
+        status if STATUS.fullmatch(status) else "",
+        Span.read(request.GET),
+        is_unread=request.GET.get("unread") == "1",
+    )
 
 
 def in_time(pages: QuerySet[Page]) -> Iterator[Page]:

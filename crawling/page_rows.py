@@ -21,7 +21,8 @@ FACTS: dict[str, Callable[[Page], Any]] = {
     "warc_offset": attrgetter("archive_offset"),
     "fingerprint": lambda page: f"{page.fingerprint & (1 << 64) - 1:016x}",
     **{name: attrgetter(name) for name in ("duplicate_of", "canonical", "author", "description", "abstract", "language", "links")},
-    **{name: attrgetter(name) for name in ("needs_browser", "last_modified", "expires_at", "etag", "unchanged_since")},
+    **{name: attrgetter(name) for name in ("needs_browser", "unread")},
+    **{name: attrgetter(name) for name in ("last_modified", "expires_at", "etag", "unchanged_since")},
     **{name: attrgetter(f"url.{name}") for name in ("via", "rank", "backlinks", "credit", "attempts")},
 }
 

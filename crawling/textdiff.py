@@ -38,7 +38,7 @@ def text_lines(page: Page) -> list[str]:
     record = record_of(original_of(page))
     payload = decoded(record.payload, coding_of(record))[:MOST_BYTES]
     if "html" in page.content_type:
-        document = parse_html(payload, page.charset or None, page.final_url)[0]
+        document = parse_html(payload, page.charset or None).document
         document.remove(UNSEEN)
         lines = "\n".join(document.strings).splitlines()
     else:

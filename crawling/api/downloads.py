@@ -7,7 +7,16 @@ from typing import Annotated, Any, Literal
 from django.http import Http404, StreamingHttpResponse
 from ninja import Path, Query, Router
 
-from crawling.api.parameters import LARGEST, CrawlId, PageStatus, RunNumber, Since, Text, Until
+from crawling.api.parameters import (
+    LARGEST,
+    CrawlId,
+    IsUnread,
+    PageStatus,
+    RunNumber,
+    Since,
+    Text,
+    Until,
+)
 from crawling.api.permissions import Asking, may_change, may_view
 from crawling.cursors import run_of
 from crawling.downloads import page_file, rows_file, warc_file
@@ -35,10 +44,12 @@ def rows(
     q: Text = "",
     since: Since = None,
     until: Until = None,
+    unread: IsUnread = False,
     form: Form = "jsonl",
 ) -> StreamingHttpResponse:
     """The fields are those of the list of pages. `q` is a part of the URL or title."""
-    return send(rows_file(run_of(crawl_id, run), PageFilter(q, status, Span(since, until)), form))
+    wanted = PageFilter(q, status, Span(since, until), unread)
+    return send(rows_file(run_of(crawl_id, run), wanted, form))
 
 
 @downloads.get("/{crawl_id}/pages/warc", openapi_extra=RECORDS, summary="What the archive has of a run's pages, as one WARC file")
@@ -51,10 +62,12 @@ def records(
     q: Text = "",
     since: Since = None,
     until: Until = None,
+    unread: IsUnread = False,
 ) -> StreamingHttpResponse:
     """With a filter the pages that are like that, with the records that have their payloads; without, all of the run's archive."""
     try:
-        return send(warc_file(run_of(crawl_id, run), PageFilter(q, status, Span(since, until))))
+        wanted = PageFilter(q, status, Span(since, until), unread)
+        return send(warc_file(run_of(crawl_id, run), wanted))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
 

@@ -40,6 +40,9 @@ class PageOut(Schema):
     language: str
     links: int = Field(description="addresses it leads to, in scope or not")
     needs_browser: bool = Field(description="scripts make its content, and they are not run")
+    unread: str = Field(
+        description="why not all was read: size, time, memory, links, broken; empty: all was",
+    )
     last_modified: datetime | None
     expires_at: datetime | None
     etag: str = Field(description="the server's mark of this version")

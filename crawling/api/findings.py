@@ -9,7 +9,18 @@ from django.utils import timezone
 from ninja import Query, Router
 
 from crawling.api.finding_schemas import CauseList, HostPage, LogPage, MinutePage, PagePage, ToeList
-from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit, PageStatus, RunNumber, Since, Text, Until
+from crawling.api.parameters import (
+    LARGEST,
+    CrawlId,
+    Cursor,
+    IsUnread,
+    Limit,
+    PageStatus,
+    RunNumber,
+    Since,
+    Text,
+    Until,
+)
 from crawling.api.permissions import Asking, may_view
 from crawling.cursors import run_of
 from crawling.findings import causes, list_hosts, list_pages, minutes
@@ -37,11 +48,13 @@ def pages(
     q: Text = "",
     since: Since = None,
     until: Until = None,
+    unread: IsUnread = False,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """`q` is a part of the URL or title."""
-    rows, following = list_pages(run_of(crawl_id, run), PageFilter(q, status, Span(since, until)), after=cursor or 0, limit=limit)
+    wanted = PageFilter(q, status, Span(since, until), unread)
+    rows, following = list_pages(run_of(crawl_id, run), wanted, after=cursor or 0, limit=limit)
     return {"items": [row_of(row) for row in rows], "next": following}
 
 

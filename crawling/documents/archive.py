@@ -10,9 +10,10 @@ from itertools import chain, islice
 from crawling.documents import sitemap, text
 from crawling.documents.base import Document, Source
 from crawling.documents.markup import read_root
+from crawling.rules.packed import MOST_UNPACKED
+from crawling.rules.unread import Unread
 
 TYPES = ("application/gzip", "application/x-gzip")
-MAGIC = b"\x1f\x8b\x08"
 CHUNK_BYTES = 64 * 1024
 #: of these, the packed bytes
 INPUT_BYTES = 16 * 1024
@@ -20,32 +21,48 @@ INPUT_BYTES = 16 * 1024
 
 def read(source: Source) -> Document:
     """Unpack and read a sitemap by parts; what is larger than one may be, or broken, as far as it goes."""
-    chunks = unpack(source.body, sitemap.MOST_BYTES)
+    unpacked = Unpacked(source.body, sitemap.MOST_BYTES)
+    chunks = iter(unpacked)
     head = next(chunks, b"")
-    unpacked = replace(source, body=head, content_type="text/xml", charset=None)
+    beginning = replace(source, body=head, content_type="text/xml", charset=None)
     if head.lstrip()[:1] == b"<":
-        if read_root(unpacked) not in sitemap.ROOTS:
+        if read_root(beginning) not in sitemap.ROOTS:
             return Document()
-        return sitemap.read_chunks(unpacked, chain([head], chunks))
-    if source.url.endswith(".txt.gz"):
-        parts = islice(chain([head], chunks), text.MOST_BYTES // CHUNK_BYTES)
-        return text.read(replace(unpacked, body=b"".join(parts)))
-    return Document()
+        document = sitemap.read_chunks(beginning, chain([head], chunks))
+    elif source.url.endswith(".txt.gz"):
+        parts = islice(chain([head], chunks), MOST_UNPACKED // CHUNK_BYTES + 1)
+        document = text.read(replace(beginning, body=b"".join(parts)))
+    else:
+        return Document()
+    return replace(document, unread=document.unread or unpacked.unread)
 
 
-def unpack(body: bytes, most: int) -> Iterator[bytes]:
-    """Up to `most` bytes of what is packed, in parts of CHUNK_BYTES at the most."""
-    if not body.startswith(MAGIC):
-        return
-    machine = zlib.decompressobj(wbits=31)
-    for at in range(0, len(body), INPUT_BYTES):
-        packed = body[at : at + INPUT_BYTES]
-        while packed and most > 0:
-            try:
-                part = machine.decompress(packed, min(most, CHUNK_BYTES))
-            except zlib.error:
-                return
-            packed = machine.unconsumed_tail
-            most -= len(part)
-            if part:
-                yield part
+class Unpacked:
+    """Up to `most` bytes of what is packed, in parts of CHUNK_BYTES at the most.
+
+    unread: why there is no more, once all parts were taken.
+    """
+
+    def __init__(self, body: bytes, most: int) -> None:
+        self.unread: Unread | None = None
+        self._body, self._left = body, most
+
+    def __iter__(self) -> Iterator[bytes]:
+        machine = zlib.decompressobj(wbits=31)
+        for at in range(0, len(self._body), INPUT_BYTES):
+            packed = self._body[at : at + INPUT_BYTES]
+            while packed and not machine.eof:
+                if not self._left:
+                    self.unread = Unread.SIZE
+                    return
+                try:
+                    part = machine.decompress(packed, min(self._left, CHUNK_BYTES))
+                except zlib.error:
+                    self.unread = Unread.BROKEN
+                    return
+                packed = machine.unconsumed_tail
+                self._left -= len(part)
+                if part:
+                    yield part
+        if not machine.eof:
+            self.unread = Unread.BROKEN

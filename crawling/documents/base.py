@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from crawling.rules.addresses import Address
+from crawling.rules.unread import Unread
 
 #: text behind this changes neither the abstract nor what makes two pages alike
 MOST_TEXT = 32_768
@@ -42,6 +43,7 @@ class Document:
     """What a document says. `text` is what a reader sees of it, up to MOST_TEXT characters; `canonical` the address it prefers.
 
     needs_browser: its content is made by scripts, which are not run here. extracted: (name, value) in document order.
+    unread: why links behind its beginning are unknown; None: all of it was read.
     """
 
     title: str = ""
@@ -54,6 +56,7 @@ class Document:
     canonical: str = ""
     needs_browser: bool = False
     extracted: list[tuple[str, str]] = field(default_factory=list)
+    unread: Unread | None = None
 
 
 Reader = Callable[[Source], Document]

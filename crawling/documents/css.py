@@ -7,6 +7,7 @@ import re
 from crawling.documents.base import Document, Source
 from crawling.documents.charsets import decode
 from crawling.rules.links import Links
+from crawling.rules.unread import Unread
 
 TYPES = ("text/css",)
 #: of a longer one the beginning is read
@@ -32,7 +33,8 @@ def read(source: Source) -> Document:
         link = ESCAPE.sub(_character, next(filter(None, match.groups()), ""))
         if not link.lower().startswith("data:"):
             links.add(link)
-    return Document(charset=charset, links=links.found)
+    unread = Unread.SIZE if len(source.body) > MOST_BYTES else links.unread
+    return Document(charset=charset, links=links.found, unread=unread)
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -21,7 +21,7 @@ RELATIONS = frozenset({"", "alternate", "self", "related", "enclosure", "via", "
 
 def read(source: Source) -> Document:
     """Read a feed of any quality; RSS names its pages in text, Atom in attributes, and many mix the two."""
-    document, charset = read_markup(source)
+    document, charset, unread = read_markup(source)
     roots = (element for element in elements(document) if name_of(element) in ROOTS)
     base = next((value for root in roots if (value := attribute(root, "xml:base"))), "")
     links = Links(source.url, charset="UTF-8", base=base)
@@ -43,7 +43,8 @@ def read(source: Source) -> Document:
             description = description or one_line(text_of(element))
         elif name == "language":
             language = language or one_line(text_of(element), 35)
-    return Document(title, charset, links.found, document.text[:MOST_TEXT].replace("\0", ""), author, description, language)
+    text, unread = document.text[:MOST_TEXT].replace("\0", ""), unread or links.unread
+    return Document(title, charset, links.found, text, author, description, language, unread=unread)
 
 
 def _add_link(links: Links, href: str, relation: str, text: str) -> None:

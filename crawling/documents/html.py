@@ -38,7 +38,7 @@ DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
 
 def read(source: Source) -> Document:
     """Parse a document of any quality; broken markup never raises."""
-    document, charset = parse_html(source.body, source.charset, source.url)
+    document, charset, unread = parse_html(source.body, source.charset)
     told = _told(document)
     links = Links(source.url, charset=charset, base=document.base_url() or "")
     has_link = _take_links(document, source, told.get("robots", ""), links)
@@ -59,6 +59,7 @@ def read(source: Source) -> Document:
         canonical=links.join(canonical) if canonical else "",
         needs_browser=needs_scripts and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
         extracted=extracted,
+        unread=unread or links.unread,
     )
 
 

@@ -13,33 +13,35 @@ import turbohtml
 from crawling.documents import tree
 from crawling.documents.base import Source
 from crawling.documents.charsets import decode
+from crawling.rules.unread import Unread
 
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 #: HTML knows an element of this name, which never has content
 LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
+#: of a larger document the beginning is read: its parser takes 40 bytes a byte, and never stops
+MOST_BYTES = 2 * 1024 * 1024
 #: a document names its kind within so many bytes
 HEAD_BYTES = 16 * 1024
 #: nodes of which an element's text is taken
 MOST_NODES = 100
 
 
-def read_markup(source: Source) -> tuple[turbohtml.Document, str]:
-    """Return the document, or its beginning, and its character set.
-
-    What is not well-formed is read as HTML, where nothing is a mistake.
-    """
-    text, charset = decode(source.body[: tree.MOST_BYTES], source.charset)
+def read_markup(source: Source) -> tree.Parsed:
+    """Parse a document. What is not well-formed is read as HTML, where nothing is a mistake."""
+    text, charset = decode(source.body[:MOST_BYTES], source.charset)
+    unread = Unread.SIZE if len(source.body) > MOST_BYTES else None
     text = CDATA.sub(lambda section: escape(section[1]), text.lstrip())
     try:
-        return turbohtml.parse_xml(text), charset
+        return tree.Parsed(turbohtml.parse_xml(text), charset, unread)
     except turbohtml.HTMLParseError:
         body = LINK.sub(r"<\1xml:link", text).encode(errors="replace")
-        return tree.parse_html(body, "utf-8", source.url)[0], charset
+        parsed = tree.parse_html(body, "utf-8")
+        return tree.Parsed(parsed.document, charset, parsed.unread or unread)
 
 
 def read_root(source: Source) -> str:
     """The name of the outermost element that is not HTML's own; what stands before it is short."""
-    document = read_markup(replace(source, body=source.body[:HEAD_BYTES]))[0]
+    document = read_markup(replace(source, body=source.body[:HEAD_BYTES])).document
     names = map(name_of, elements(document))
     return next((name for name in names if name not in ("html", "head", "body")), "")
 

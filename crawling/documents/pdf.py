@@ -15,6 +15,7 @@ from pathlib import Path
 
 from crawling.documents.base import MOST_TEXT, Document, Source, one_line
 from crawling.rules.links import Links
+from crawling.rules.unread import Unread
 
 logger = logging.getLogger(__name__)
 
@@ -32,14 +33,18 @@ PROGRAMS = threading.BoundedSemaphore(2)
 
 def read(source: Source) -> Document:
     """Read a document of any quality; one that needs too much time or memory says nothing."""
-    if len(source.body) > MOST_BYTES or b"%PDF-" not in source.body[:1024]:
+    if b"%PDF-" not in source.body[:1024]:
         return Document()
+    if len(source.body) > MOST_BYTES:
+        return Document(unread=Unread.SIZE)
     told = _run(source.body)
     links = Links(source.url, charset="UTF-8")
     for link in told.get("links", ()):
         links.add(link)
     text = told.get("text", "")[:MOST_TEXT].replace("\0", "")
-    return Document(one_line(told.get("title")), links=links.found, author=one_line(told.get("author"), 200), text=text)
+    title, author = one_line(told.get("title")), one_line(told.get("author"), 200)
+    unread = Unread(told["unread"]) if told.get("unread") else links.unread
+    return Document(title, links=links.found, author=author, text=text, unread=unread)
 
 
 def _run(body: bytes) -> dict[str, str]:
@@ -49,9 +54,9 @@ def _run(body: bytes) -> dict[str, str]:
                 [sys.executable, "-I", str(PROGRAM), *CORES], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            return {}
+            return {"unread": Unread.TIME}
     if done.returncode:
         logger.info("a PDF could not be read", extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")})
-        return {}
+        return {"unread": Unread.TIME if done.returncode < 0 else Unread.BROKEN}
     told: dict[str, str] = json.loads(done.stdout)
     return told

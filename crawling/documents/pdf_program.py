@@ -51,19 +51,22 @@ def main() -> None:
     if reader.is_encrypted:
         reader.decrypt("")
     links: list[str] = []
-    text = ""
+    text = unread = ""
     for number, page in enumerate(reader.pages):
         if number >= MOST_PAGES or len(links) >= MOST_LINKS:
+            unread = "size" if number >= MOST_PAGES else "links"
             break
         try:
             links += links_of(page)
             if number < TEXT_PAGES and len(text) < MOST_TEXT:
                 text += page.extract_text() + "\n"
         except (PyPdfError, ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+            unread = "broken"
             continue  # pypdf meets broken pages with any of these
     about: Mapping[str, Any] = reader.metadata or {}
     told = {"title": about.get("/Title"), "author": about.get("/Author")}
     told = {name: str(value.get_object()) for name, value in told.items() if value is not None}
+    told["unread"] = unread
     json.dump({**told, "links": links[:MOST_LINKS], "text": text[:MOST_TEXT]}, sys.stdout)
 
 

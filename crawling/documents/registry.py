@@ -10,6 +10,9 @@ import threading
 
 from crawling.documents import archive, css, feed, html, media, pdf, sitemap, text, xml
 from crawling.documents.base import Document, Reader, Source
+from crawling.memory_limit import give_back_free_memory, resident_bytes
+from crawling.rules.packed import GZIP_MAGIC
+from crawling.rules.unread import Unread
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +32,8 @@ FAMILIES: dict[str, Reader] = {"image": media.read, "audio": media.read, "video"
 #: documents are read one at a time in a process, so that only one tree is in memory. It costs no
 #: time, since the interpreter runs one thread at a time; PDF is read by programs of its own
 IN_TURN = threading.Lock()
+#: a document whose reading took more memory leaves it to the system, which takes a millisecond
+LARGE_BYTES = 8 * 1024 * 1024
 
 
 def reader_of(content_type: str) -> Reader | None:
@@ -42,7 +47,7 @@ def read_document(source: Source) -> Document:
     What is packed is known by its first bytes: servers name its type as they like.
     """
     reader = reader_of(source.content_type)
-    if source.body.startswith(archive.MAGIC):
+    if source.body.startswith(GZIP_MAGIC):
         reader = archive.read
     if reader is None or not source.body:
         return Document()
@@ -53,9 +58,13 @@ def read_document(source: Source) -> Document:
 
 
 def _read_within_memory(reader: Reader, source: Source) -> Document:
+    before = resident_bytes()
     try:
         return reader(source)
     except MemoryError:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)
-        return Document()
+        return Document(unread=Unread.MEMORY)
+    finally:
+        if resident_bytes() - before > LARGE_BYTES:
+            give_back_free_memory()  # else the next such document's comes on top

@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from xml.parsers import expat
 
-from crawling.documents import tree
 from crawling.documents.base import Document, Source
 from crawling.documents.markup import attribute, elements, leaf_text, name_of, read_markup
 from crawling.rules.addresses import MAX_URL_LENGTH
-from crawling.rules.links import MOST_LINKS, Links
+from crawling.rules.links import Links
+from crawling.rules.packed import MOST_UNPACKED
+from crawling.rules.unread import Unread
 
 #: no type is their own: `xml` finds them by their root
 TYPES = ()
@@ -37,30 +39,34 @@ def read(source: Source) -> Document:
     """Read a sitemap of any quality."""
     body = source.body
     starts = range(0, min(len(body), MOST_BYTES), CHUNK_BYTES)
-    return read_chunks(source, (body[at : at + CHUNK_BYTES] for at in starts))
+    document = read_chunks(source, (body[at : at + CHUNK_BYTES] for at in starts))
+    return replace(document, unread=Unread.SIZE) if len(body) > MOST_BYTES else document
 
 
 def read_chunks(source: Source, chunks: Iterable[bytes]) -> Document:
     """Read a sitemap that comes in parts; the beginning of one that is broken, as browsers do."""
     links = Links(source.url, charset="UTF-8")
     stream = _Stream(links)
-    head = bytearray()
+    head, size = bytearray(), 0
     for chunk in chunks:
-        if len(head) < tree.MOST_BYTES:
+        size += len(chunk)
+        if len(head) < MOST_UNPACKED:
             head += chunk
         elif stream.is_broken:
             break
         if not stream.is_broken:
             stream.feed(chunk)
-        if stream.is_done:
+        if stream.unread:
             break
     if stream.is_broken:
-        return _lenient(source, bytes(head), links)
-    return Document(charset=stream.charset, links=links.found)
+        document = _lenient(source, bytes(head), links)
+        rest = Unread.SIZE if size > len(head) else None
+        return replace(document, unread=document.unread or rest)
+    return Document(charset=stream.charset, links=links.found, unread=stream.unread)
 
 
 class _Stream:
-    """What is well-formed, up to MOST_LINKS links or the first mistake."""
+    """What is well-formed, up to a limit or the first mistake."""
 
     def __init__(self, links: Links) -> None:
         self.charset = "utf-8"
@@ -90,8 +96,8 @@ class _Stream:
             self.is_broken = True
 
     @property
-    def is_done(self) -> bool:
-        return len(self._links.found) >= MOST_LINKS or time.thread_time() > self._until
+    def unread(self) -> Unread | None:
+        return self._links.unread or (Unread.TIME if time.thread_time() > self._until else None)
 
     def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self.charset = (encoding or self.charset).lower()
@@ -123,7 +129,7 @@ class _Stream:
 
 
 def _lenient(source: Source, body: bytes, links: Links) -> Document:
-    document, charset = read_markup(Source(body, source.url, source.content_type, source.charset))
+    document, charset, unread = read_markup(replace(source, body=body))
     for element in elements(document):
         if element.tag.lower() == "loc":
             text = leaf_text(element)
@@ -131,4 +137,4 @@ def _lenient(source: Source, body: bytes, links: Links) -> Document:
                 links.add(text)
         elif name_of(element) == "link":
             links.add(attribute(element, "href"))
-    return Document(charset=charset, links=links.found)
+    return Document(charset=charset, links=links.found, unread=unread or links.unread)

@@ -7,6 +7,7 @@ import re
 from crawling.documents.base import MOST_TEXT, Document, Source
 from crawling.documents.charsets import decode
 from crawling.rules.links import Links
+from crawling.rules.unread import Unread
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
 #: of a longer one the beginning is read
@@ -24,7 +25,9 @@ def read(source: Source) -> Document:
     links = Links(source.url, charset="UTF-8")
     for match in BARE.finditer(text):
         links.add(_without_tail(match[0]))
-    return Document(charset=charset, links=links.found, text=text[:MOST_TEXT].replace("\0", ""))
+    unread = Unread.SIZE if len(source.body) > MOST_BYTES else links.unread
+    shown = text[:MOST_TEXT].replace("\0", "")
+    return Document(charset=charset, links=links.found, text=shown, unread=unread)
 
 
 def _without_tail(url: str) -> str:

@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
+from typing import NamedTuple
 
-import psutil
 import turbohtml
 from turbohtml.detect import detect
 
 from crawling.documents.charsets import GUESSED_FROM, utf_16_without_a_mark
-
-logger = logging.getLogger(__name__)
+from crawling.memory_limit import resident_bytes
+from crawling.rules.unread import Unread
 
 #: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
 SLICE_BYTES = 4096
 #: smaller ones are read at once: whatever they say, the tree has some 40 MB at the most
 SMALL_BYTES = 8192
-#: A page takes about 10 ns and 30 bytes of memory a byte. What takes much more has tags of which
-#: the standard makes elements without end (section 13.2.4.3: formatting elements that are opened
-#: again), 1 GB of them a second. Reading ends there.
+#: A page takes about 10 ns and up to 15 bytes of memory a byte. What takes much more has tags of
+#: which the standard makes elements without end (section 13.2.4.3: formatting elements that are
+#: opened again), 1 GB of them a second. Reading ends there. The parser's last step may double it.
 MOST_SECONDS = 0.05
 MOST_SECONDS_PER_BYTE = 1e-7
-MOST_MEMORY_BYTES = 128 * 1024 * 1024
+MOST_MEMORY_BYTES = 60 * 1024 * 1024
 #: so much processor time later memory is looked at again; most pages take less
-LOOK_SECONDS = 0.01
+LOOK_SECONDS = 0.002
 #: `meta` elements say so within this, or later against the standard
 HEAD_BYTES = 1024
 LATE_META = re.compile(rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 
 
-def parse_html(body: bytes, charset: str | None, url: str = "") -> tuple[turbohtml.Document, str]:
-    """Return the tree of a document of any quality, or of its beginning, and its encoding.
+class Parsed(NamedTuple):
+    """The tree of a document or of its beginning, its encoding, and why there is no more of it."""
 
-    charset: the one that the server named, if any. url: for the log.
-    """
+    document: turbohtml.Document
+    encoding: str
+    unread: Unread | None = None
+
+
+def parse_html(body: bytes, charset: str | None) -> Parsed:
+    """Parse a document of any quality; charset: the one that the server named, if any."""
     encoding = encoding_of(body, charset)
     if len(body) <= SMALL_BYTES:
-        return turbohtml.parse(body, encoding=encoding, positions=False), encoding
+        return Parsed(turbohtml.parse(body, encoding=encoding, positions=False), encoding)
     parser = turbohtml.IncrementalParser(encoding=encoding, positions=False)
-    limits = _Limits()
-    at = 0
-    for at in range(0, min(len(body), MOST_BYTES), SLICE_BYTES):
-        parser.feed(body[at : at + SLICE_BYTES])
-        if limits.are_reached(at):
-            break
-    if at + SLICE_BYTES < len(body):
-        facts = {"url": url, "bytes": len(body), "read": at}
-        logger.info("a document was read in part", extra=facts)
-    return parser.close(), encoding
+    limits, unread = _Limits(), None
+    read = 0
+    while read < len(body) and not unread:
+        parser.feed(body[read : read + SLICE_BYTES])
+        read += SLICE_BYTES
+        unread = limits.reached(read)
+    return Parsed(parser.close(), encoding, unread if read < len(body) else None)
 
 
 class _Limits:
@@ -58,17 +59,20 @@ class _Limits:
 
     def __init__(self) -> None:
         self._began = self._looked = time.thread_time()
-        self._memory = 0
+        self._memory = resident_bytes()
 
-    def are_reached(self, read: int) -> bool:
+    def reached(self, read: int) -> Unread | None:
+        """Which limit a document has reached of which so many bytes were read."""
+        if read >= MOST_BYTES:
+            return Unread.SIZE
         now = time.thread_time()
+        if now - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
+            return Unread.TIME
         if now - self._looked > LOOK_SECONDS:
             self._looked = now
-            memory = psutil.Process().memory_info().rss
-            self._memory = self._memory or memory
-            if memory - self._memory > MOST_MEMORY_BYTES:
-                return True
-        return now - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE
+            if resident_bytes() - self._memory > MOST_MEMORY_BYTES:
+                return Unread.MEMORY
+        return None
 
 
 def encoding_of(body: bytes, charset: str | None) -> str:

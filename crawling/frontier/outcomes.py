@@ -40,6 +40,7 @@ class Answer:
     language: str = ""
     links: int = 0
     needs_browser: bool = False
+    unread: str = ""
     last_modified: datetime | None = None
     expires_at: datetime | None = None
     etag: str = ""

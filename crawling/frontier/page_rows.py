@@ -52,6 +52,7 @@ def page_row(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> d
         "language": as_text(answer.language),
         "links": answer.links,
         "needs_browser": answer.needs_browser,
+        "unread": answer.unread,
         "last_modified": answer.last_modified,
         "expires_at": answer.expires_at,
         "etag": as_text(answer.etag),

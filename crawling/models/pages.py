@@ -10,6 +10,7 @@ from django.db.models.functions import Upper
 from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
 from crawling.models.jobs import Run
+from crawling.rules.unread import Unread
 
 
 class Page(models.Model):
@@ -36,6 +37,12 @@ class Page(models.Model):
     language = models.TextField(blank=True, db_default="")
     links = models.IntegerField(db_default=0, help_text="addresses it leads to, in scope or not")
     needs_browser = models.BooleanField(db_default=False, help_text="scripts make its content, and they are not run")
+    unread = models.CharField(
+        max_length=10,
+        blank=True,
+        db_default="",
+        help_text="a `crawling.rules.unread.Unread`: why not all of it was read; empty: all was",
+    )
     last_modified = models.DateTimeField(null=True, help_text="as the server states it")
     expires_at = models.DateTimeField(null=True, help_text="until when the server lets it count as fresh")
     etag = models.TextField(blank=True, db_default="", help_text="the server's mark of this version")
@@ -71,11 +78,21 @@ class Page(models.Model):
                 name="duplicates_of_a_run",
             ),
             models.Index(fields=["run", "fetched_at", "url"], condition=Q(status__range=(300, 399)), name="redirects_of_a_run_in_time"),
+            models.Index(
+                fields=["run", "fetched_at", "url"],
+                condition=~Q(unread=""),
+                name="pages_read_in_part",
+            ),
             GinIndex(OpClass(Upper("final_url"), name="gin_trgm_ops"), OpClass(Upper("title"), name="gin_trgm_ops"), name="pages_by_words"),
         ]
 
     def __str__(self) -> str:
         return f"{self.status} {self.final_url}"
+
+    @property
+    def why_unread(self) -> str:
+        """A sentence; empty if all of it was read."""
+        return Unread(self.unread).sentence if self.unread else ""
 
 
 class RunStatusCount(models.Model):

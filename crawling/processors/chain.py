@@ -65,7 +65,12 @@ def step(visit: Visit, kit: Kit) -> Catch | Outcome | None:
             log_in(visit, address, dial, kit)
             keep_cookies(visit, address, kit)
         return None
-    fetched = kit.offers.take(claimed.id, archives=kit.archives, room=kit.room, most=kit.max_document_bytes)
+    fetched = kit.offers.take(
+        claimed.id,
+        archives=kit.archives,
+        room=kit.room,
+        most=kit.max_document_bytes,
+    )
     if fetched is None and address.scheme != "file" and not has_turn(visit, dial, kit):
         return None
     visit.urls.popleft()

@@ -190,6 +190,7 @@ def _answer(
         language=document.language,
         links=len(document.links),
         needs_browser=document.needs_browser,
+        unread=document.unread or "",
         last_modified=read_date(fetched.headers.get("Last-Modified", "")),
         expires_at=fresh_until(fetched.headers, now),
         etag=read_etag(fetched.headers.get("ETag", "")),

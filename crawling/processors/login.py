@@ -55,7 +55,7 @@ def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
     shown = _get(visit, kit, page, dial)
     if not succeeded(shown.status):
         return f"the page with the form could not be had ({shown.error or explain(shown.status)})"
-    form = fill_in(parse_html(shown.body, shown.charset, page.url)[0], page.url, fields)
+    form = fill_in(parse_html(shown.body, shown.charset).document, page.url, fields)
     if form is None:
         return f"the page has no form with the fields {', '.join(sorted(fields))}"
     if form.address.origin != page.origin:
@@ -65,7 +65,7 @@ def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
     answer, where = _follow(_get(visit, kit, form.address, dial, form.body), form.address, dial, visit, kit)
     if not succeeded(answer.status) or is_redirect(answer.status):
         return f"the site answered {answer.error or explain(answer.status)}"
-    if fill_in(parse_html(answer.body, answer.charset, where.url)[0], where.url, fields):
+    if fill_in(parse_html(answer.body, answer.charset).document, where.url, fields):
         return "the site shows its form again, so it did not take what was filled in"
     return ""
 

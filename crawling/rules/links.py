@@ -7,6 +7,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from crawling.rules.addresses import MAX_URL_LENGTH, WEB, Address, BadUrl, canonical_address, read_address
+from crawling.rules.unread import Unread
 
 #: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to it
 BLANKS = "".join(map(chr, range(33)))
@@ -18,6 +19,8 @@ PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-
 MOST_SHARED = 8192
 #: a document with more is a trap or a dump; what is behind them is left out
 MOST_LINKS = 50_000
+#: characters of all of them, which have to stay in memory
+MOST_CHARACTERS = 8 * 1024 * 1024
 
 
 class Links:
@@ -25,10 +28,13 @@ class Links:
 
     url: the document's, canonical. base: what relative links start from, if the document states it; charset: the document's, which
     queries are written in.
+    unread: LINKS once there were more than are taken.
     """
 
     def __init__(self, url: str, *, charset: str = "", base: str = "") -> None:
         self.found: list[Address] = []
+        self.unread: Unread | None = None
+        self._characters = 0
         self._charset = charset
         self._base = _joined(base, url) if base else url
         self._start = _start(self._base)
@@ -44,8 +50,12 @@ class Links:
     def add(self, text: str) -> None:
         """Take up a link as it is written; what is no URL that can be crawled is passed over."""
         text = text.partition("#")[0].strip(BLANKS)
-        if text in self._done or len(self.found) >= MOST_LINKS:
+        if text in self._done:
             return
+        if len(self.found) >= MOST_LINKS or self._characters >= MOST_CHARACTERS:
+            self.unread = Unread.LINKS
+            return
+        self._characters += len(text)
         self._done.add(text)
         address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
         if address and address.url not in self._urls:

@@ -54,7 +54,7 @@ def crawl(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def pages(request: HttpRequest, pk: int) -> HttpResponse:
-    """List the pages of a run: of `?status=`, holding `?q=` in address or title, before the page `?before=`."""
+    """List the pages of a run that `asked_pages` means, before the page `?before=`."""
     job = get_object_or_404(CrawlJob, pk=pk)
     run, wanted = asked_run(request, job), asked_pages(request)
     window = PageWindow([], None)

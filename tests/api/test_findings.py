@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from crawling.logbook import write
-from crawling.models import Level, RunCount
+from crawling.models import Level, Page, RunCount
 from crawling.services.creating import create_crawl, start_run
 from tests.api.conftest import SEED
 
@@ -42,6 +42,9 @@ def test_pages_are_found_by_status_and_url(operator, run):
     assert found("status=4xx") == ["lost"]
     assert found("status=2xx") == ["", "a", "b"]
     assert found("q=/a") == ["a"]
+    assert found("unread=true") == []
+    Page.objects.filter(url__url__endswith="/a").update(unread="size")
+    assert found("unread=true") == ["a"]
     assert operator("GET", f"crawls/{run.crawl_id}/pages?status=lost")[0] == 422
 
 

@@ -16,7 +16,7 @@ MIB = 1024 * 1024
 #: processor time for one document of any size, on a machine that is busy with other things
 MOST_SECONDS = 4
 #: by which reading it may let a process grow; what it holds itself comes on top
-MOST_GROWTH = 260 * MIB
+MOST_GROWTH = 140 * MIB
 
 FORMATTING = ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
 

@@ -1,5 +1,6 @@
 """PDF: links, title and author; and no file, however hostile, that keeps a toe for long."""
 
+from dataclasses import replace
 from io import BytesIO
 
 import pytest
@@ -10,6 +11,7 @@ from pypdf.generic import NameObject, TextStringObject
 from crawling.documents import pdf
 from crawling.documents.base import Document, Source
 from crawling.documents.registry import read_document
+from crawling.rules.unread import Unread
 
 
 def made(*addresses, title="A report", password=None):
@@ -42,7 +44,7 @@ def test_a_pdf_leads_to_what_its_pages_link_to():
 
 
 def test_a_pdf_that_anyone_may_open_is_read_and_one_with_a_password_says_nothing():
-    assert document(made("http://a.test/x", password="secret")) == Document()
+    assert document(made("http://a.test/x", password="secret")) == Document(unread=Unread.BROKEN)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
@@ -56,7 +58,7 @@ def test_a_broken_pdf_raises_nothing(share):
     "body", [b"", b"%PDF-1.4", b"<html>", b"%PDF-1.4\n" + b"\xff" * 5000, b"%PDF-1.7\ntrailer<</Root 1 0 R>>\n1 0 obj<</Pages 1 0 R>>"]
 )
 def test_what_is_no_pdf_says_nothing(body):
-    assert document(body) == Document()
+    assert replace(document(body), unread=None) == Document()
 
 
 def test_a_program_that_takes_too_long_is_ended(monkeypatch, tmp_path):
@@ -65,10 +67,10 @@ def test_a_program_that_takes_too_long_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(pdf, "PROGRAM", endless)
     monkeypatch.setattr(pdf, "LONGEST_SECONDS", 0.3)
 
-    assert document(made("http://a.test/x")) == Document()
+    assert document(made("http://a.test/x")) == Document(unread=Unread.TIME)
 
 
 def test_a_larger_file_than_is_read_is_left_alone(monkeypatch):
     monkeypatch.setattr(pdf, "MOST_BYTES", 100)
 
-    assert document(made("http://a.test/x")) == Document()
+    assert document(made("http://a.test/x")) == Document(unread=Unread.SIZE)

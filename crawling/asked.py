@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from allocation.numbers import whole_number
 from crawling.models import CrawlJob, Run
 
 
@@ -24,8 +25,13 @@ def asked_text(request: HttpRequest, name: str) -> str:
 
 def asked_number(request: HttpRequest, name: str) -> int | None:
     """A number from the address; nonsense counts as not given."""
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    return whole_number(request.GET.get(name, ""))
+
+
+def asked_ids(request: HttpRequest, name: str) -> list[int]:
+    """The ids ticked in a form; nonsense is dropped."""
+    numbers = (whole_number(text) for text in request.POST.getlist(name))
+    return [number for number in numbers if number is not None]
 
 
 def back(request: HttpRequest) -> HttpResponse:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.cache import cache
-from django.db import OperationalError, connection, transaction
 
 from crawling.errors import CrawlError
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.timed import time_limit
 
 #: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the server busy
 MOST_SECONDS = 20
@@ -146,13 +146,7 @@ def differences(old: Run, new: Run, *, kind: str = "", host: str = "", after: st
 
 
 def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{MOST_SECONDS}s'")
-            cursor.execute("SET LOCAL work_mem = '64MB'")
-            cursor.execute(query, values)  # type: ignore[arg-type]  # whatever PostgreSQL has a type for
-            return list(cursor.fetchall())
-    except OperationalError as error:
-        if "statement timeout" not in str(error):
-            raise
-        raise ComparingTookTooLong from error
+    with time_limit(MOST_SECONDS, ComparingTookTooLong) as cursor:
+        cursor.execute("SET LOCAL work_mem = '64MB'")
+        cursor.execute(query, values)  # type: ignore[arg-type]  # whatever PostgreSQL has a type for
+        return list(cursor.fetchall())

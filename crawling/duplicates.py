@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db import OperationalError, connection, transaction
-
 from crawling.errors import CrawlError
 from crawling.models import Run
 from crawling.rules.simhash import NEAR_BITS
+from crawling.timed import time_limit
 
-#: a run of many near copies needs many comparisons; they are broken off rather than left to keep the server busy
+#: a run of many near copies needs many comparisons
 LONGEST_SECONDS = 10
 
 
-class ComparingTookTooLong(CrawlError):
-    """Comparing the run's pages took longer than 10 seconds and was broken off; ask for fewer rows at a time."""
+class DuplicateSearchTookTooLong(CrawlError):
+    """Comparing the run's pages took longer than 10 seconds and was cancelled; ask for fewer rows at a time."""
 
 
 class Likeness(StrEnum):
@@ -68,16 +67,10 @@ QUERIES = {Likeness.EXACT: EXACT, Likeness.NEAR: NEAR, Likeness.CANONICAL: CANON
 
 
 def list_alike(run: Run, kind: Likeness, *, after: int = 0, limit: int) -> tuple[list[Alike], int | None]:
-    """Pages in the order in which they were found, each with the first that it is like. Raises ComparingTookTooLong."""
+    """Pages in the order in which they were found, each with the first that it is like. Raises DuplicateSearchTookTooLong."""
     values = {"run": run.pk, "after": after, "limit": limit + 1, "most": NEAR_BITS}
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{LONGEST_SECONDS}s'")
-            cursor.execute(QUERIES[kind], values)
-            rows = cursor.fetchall()
-    except OperationalError as error:
-        if "statement timeout" not in str(error):
-            raise
-        raise ComparingTookTooLong from error
+    with time_limit(LONGEST_SECONDS, DuplicateSearchTookTooLong) as cursor:
+        cursor.execute(QUERIES[kind], values)
+        rows = cursor.fetchall()
     items = [Alike(url, of, kind, distance, title, size) for _, url, of, distance, title, size in rows[:limit]]
     return items, rows[limit - 1][0] if len(rows) > limit else None

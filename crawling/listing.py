@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Case, CharField, Count, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce, Upper
 
+from allocation.numbers import whole_number
 from crawling.idling import waiting_runs
 from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import SEARCHED
@@ -52,7 +53,7 @@ class Wanted:
             search=_words(query, "q"),
             tag=_words(query, "tag"),
             sort=sort if sort.removeprefix("-") in SORTS else NEWEST_FIRST,
-            after=int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None,
+            after=whole_number(after),
             span=Span.read(query),
         )
 

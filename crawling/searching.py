@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import OperationalError, connection, transaction
 from django.db.models import Q
 
 from crawling.models import Page
-from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
+from crawling.timed import time_limit
 
 PAGES = 100
 #: the index knows pieces of three characters
@@ -34,19 +33,13 @@ def holds(text: str) -> Q:
 
 def search_pages(text: str) -> Found:
     """Pages whose address or title holds the text, in any case. Two queries. Raises SearchTookTooLong."""
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
-            # In no order: to sort all pages that hold "html" would mean to read them all.
-            ids = list(Page.objects.filter(holds(text)).order_by().values_list("pk", flat=True)[: LOOKED_AT + 1])
-            pages = (
-                Page.objects.filter(pk__in=ids, run__removal_asked_at=None)
-                .select_related("url", "run__crawl")
-                .order_by("-fetched_at", "-url_id")
-            )
-            found = list(pages[:PAGES])
-    except OperationalError as error:
-        if "statement timeout" not in str(error):
-            raise
-        raise SearchTookTooLong from error
+    with time_limit():
+        # In no order: to sort all pages that hold "html" would mean to read them all.
+        ids = list(Page.objects.filter(holds(text)).order_by().values_list("pk", flat=True)[: LOOKED_AT + 1])
+        pages = (
+            Page.objects.filter(pk__in=ids, run__removal_asked_at=None)
+            .select_related("url", "run__crawl")
+            .order_by("-fetched_at", "-url_id")
+        )
+        found = list(pages[:PAGES])
     return Found(found, is_more=len(ids) > PAGES, is_common=len(ids) > LOOKED_AT)

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
+from allocation.numbers import whole_number
 from allocation.snapshot import WaitRow
 from crawling.counts import Counts, counts_of
 from crawling.errors import UnknownCrawl
@@ -75,7 +76,8 @@ class CrawlView:
 
 def find_crawl(name_or_id: str) -> CrawlJob:
     """The crawl of that name or number. Raises UnknownCrawl."""
-    by_number = Q(pk=int(name_or_id)) if name_or_id.isascii() and name_or_id.isdigit() and len(name_or_id) < 19 else Q()
+    number = whole_number(name_or_id)
+    by_number = Q() if number is None else Q(pk=number)
     by_name = Q(name=name_or_id.encode(errors="replace").decode())  # a terminal may hand over halves of characters; no name has them
     crawl = CrawlJob.objects.filter(by_name | by_number if by_number else by_name).order_by("pk").first()
     if crawl is None:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 
 from allocation import selectors
 from allocation.errors import UnknownPool
+from allocation.numbers import whole_number
 from allocation.records import pool_cards, recent_events
 from allocation.snapshot import BankView, ProcessRow
 
@@ -43,8 +44,7 @@ def bank(request: HttpRequest, pool: int) -> HttpResponse:
         view = selectors.bank_view(pool)
     except UnknownPool as error:
         raise Http404(str(error)) from error
-    number = request.GET.get("process", "")
-    process = int(number) if number.isascii() and number.isdigit() and len(number) < 19 else None
+    process = whole_number(request.GET.get("process", ""))
     events = recent_events(pool, process=process, most=EVENTS)
     text = request.GET.get("q", "").strip()
     context = {

@@ -18,6 +18,7 @@ from allocation.history.asof import BankThen, bank_as_of
 from allocation.history.chart import SPANS, chart_of
 from allocation.history.listing import Filters, processes_of, ways_from
 from allocation.models import EventKind, Pool
+from allocation.numbers import whole_number
 from allocation.wording import Measure
 
 #: kinds that have a way of their own to the next of them
@@ -39,11 +40,11 @@ class Way:
 @permission_required("allocation.view_pool", raise_exception=True)
 def history(request: HttpRequest, pool: int) -> HttpResponse:
     """Show the bank as of an event (`event`), the way to others of a `process` and `kind`, and how full it was over time (`span`)."""
-    filters = Filters(_number(request.GET.get("process")), _kind(request.GET.get("kind")))
+    filters = Filters(whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind")))
     span = request.GET.get("span", "")
     span = span if span in SPANS else DEFAULT_SPAN
     try:
-        then = bank_as_of(pool, _number(request.GET.get("event")) or None)
+        then = bank_as_of(pool, whole_number(request.GET.get("event")) or None)
     except (UnknownPool, UnknownEvent) as error:
         raise Http404(str(error)) from error
     except LedgerUnreadable as error:
@@ -118,11 +119,6 @@ def _way(text: str, version: int | None, filters: Filters, span: str, rel: str =
 def _address(version: int, filters: Filters, span: str) -> str:
     chosen = {"event": version, "process": filters.process or "", "kind": filters.kind, "span": "" if span == DEFAULT_SPAN else span}
     return "?" + urlencode({name: value for name, value in chosen.items() if value})
-
-
-def _number(text: str | None) -> int:
-    """A whole number above 0 of at most 18 digits, or 0 for anything else."""
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def _kind(text: str | None) -> str:

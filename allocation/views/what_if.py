@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from allocation.copying import copy_of
 from allocation.errors import UnknownPool
+from allocation.numbers import whole_number
 from allocation.views.what_if_page import Page, shown
 from allocation.whatif.bad_file import BadFile
 from allocation.whatif.csv_file import to_csv
@@ -57,7 +58,7 @@ def _open(request: HttpRequest) -> HttpResponse:
 
 def _copied(request: HttpRequest, number: str) -> HttpResponse:
     try:
-        copy = copy_of(int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0)
+        copy = copy_of(whole_number(number) or 0)
     except UnknownPool as error:
         raise Http404(str(error)) from error
     note = f"A copy of {copy.name} as it stood just now. Whatever you do here changes nothing there."
@@ -124,4 +125,5 @@ def _file(draft: Draft, form: str) -> HttpResponse:
 
 def _number(text: str) -> int:
     """A number in a button or beside it; anything else counts as 1, and too many are as many as there may be."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
+    number = whole_number(text, most_digits=9)
+    return 1 if number is None else number

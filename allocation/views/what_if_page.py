@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from allocation.banker import minus
 from allocation.models import Pool
+from allocation.numbers import whole_number
 from allocation.whatif.draft import Draft, tokens
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.links import LinkTooLong, Shared, to_link
@@ -108,7 +109,7 @@ def _cell(field: str, text: str, faults: Mapping[str, str]) -> Cell:
 def _need(maximum: str, allocation: str) -> str:
     """Max - Allocation, where both are numbers; else empty."""
     most, held = tokens(maximum), tokens(allocation)
-    if len(most) != len(held) or not all(text.isascii() and text.isdigit() and len(text) < 11 for text in (*most, *held)):
+    if len(most) != len(held) or any(whole_number(text, most_digits=10) is None for text in (*most, *held)):
         return ""
     need = minus(tuple(map(int, most)), tuple(map(int, held)))
     return " ".join(map(str, need)) if min(need, default=0) >= 0 else ""

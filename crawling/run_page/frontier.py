@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
 from django.db.models import F, QuerySet, Sum
 
+from allocation.numbers import whole_number
 from crawling.frontier.handling import taken_out
 from crawling.models import Run, Url, UrlState
-from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
+from crawling.timed import time_limit
 
 #: what can be looked through, by the word in the address
 WAITING, IN_HAND, QUARANTINED, TAKEN_OUT = "waiting", "in hand", "quarantined", "taken out"
@@ -45,8 +45,7 @@ class Wanted:
         """Of an address or a form; nonsense counts as nothing."""
         place, after = query.get("place", ""), query.get("after", "")
         host, text = (str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_TEXT] for name in ("host", "q"))
-        is_id = after.isascii() and after.isdigit() and len(after) < 19
-        return cls(place if place in PLACES else WAITING, host.lower(), text, int(after) if is_id else None)
+        return cls(place if place in PLACES else WAITING, host.lower(), text, whole_number(after))
 
 
 def frontier_of(run: Run, wanted: Wanted, *, most: int) -> tuple[list[Url], int | None]:
@@ -58,19 +57,13 @@ def frontier_of(run: Run, wanted: Wanted, *, most: int) -> tuple[list[Url], int 
 
 def found_ids(run: Run, wanted: Wanted, *, most: int) -> list[int]:
     """The ids of what is found, in the order in which it is shown. Raises SearchTookTooLong."""
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
-            if wanted.place != WAITING:
-                return list(_others(run, wanted).order_by("pk").values_list("pk", flat=True)[:most])
-            last = Url.objects.filter(pk=wanted.after, run=run).values("queue_id", "lane", "rank", "id").first() if wanted.after else None
-            after = {"queue": last["queue_id"], "lane": last["lane"], "rank": last["rank"], "id": last["id"]} if last else START
-            cursor.execute(IN_ORDER, {**after, "run": run.pk, "host": wanted.host, "text": wanted.text.lower(), "most": most})
-            return [row[0] for row in cursor.fetchall()]
-    except OperationalError as error:
-        if "statement timeout" not in str(error):
-            raise
-        raise SearchTookTooLong from error
+    with time_limit() as cursor:
+        if wanted.place != WAITING:
+            return list(_others(run, wanted).order_by("pk").values_list("pk", flat=True)[:most])
+        last = Url.objects.filter(pk=wanted.after, run=run).values("queue_id", "lane", "rank", "id").first() if wanted.after else None
+        after = {"queue": last["queue_id"], "lane": last["lane"], "rank": last["rank"], "id": last["id"]} if last else START
+        cursor.execute(IN_ORDER, {**after, "run": run.pk, "host": wanted.host, "text": wanted.text.lower(), "most": most})
+        return [row[0] for row in cursor.fetchall()]
 
 
 def _others(run: Run, wanted: Wanted) -> QuerySet[Url]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import OperationalError, connection, transaction
 from django.db.models import Q
 
 from crawling.models import Page, Run
 from crawling.page_filter import PageFilter
-from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
+from crawling.timed import time_limit
 
 
 @dataclass(frozen=True)
@@ -27,14 +26,8 @@ def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = No
     # The first condition is what the index can begin at.
     is_older = Q(fetched_at__lte=last.fetched_at) & (Q(fetched_at__lt=last.fetched_at) | Q(url_id__lt=last.pk)) if last else Q()
     found: list[Page] = []
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
-            for part in wanted.parts(run):
-                found += part.filter(is_older).select_related("url").order_by("-fetched_at", "-url_id")[: most + 1]
-    except OperationalError as error:
-        if "statement timeout" not in str(error):
-            raise
-        raise SearchTookTooLong from error
+    with time_limit():
+        for part in wanted.parts(run):
+            found += part.filter(is_older).select_related("url").order_by("-fetched_at", "-url_id")[: most + 1]
     found.sort(key=lambda page: (page.fetched_at, page.pk), reverse=True)
     return PageWindow(found[:most], found[most - 1].pk if len(found) > most else None)

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
-
 from crawling.frontier.rejudging import judge, told
 from crawling.frontier.sampling import sample_of_waiting
 from crawling.models import CrawlJob, HostQueue, Run
@@ -17,7 +15,7 @@ from crawling.rules.filters import Filters
 from crawling.rules.sampling import Share
 from crawling.run_page.frontier import waiting_count
 from crawling.services.scoping import changed_filters
-from crawling.timed import SEARCH_SECONDS, SearchTookTooLong
+from crawling.timed import time_limit
 
 HOSTS, EXAMPLES = 10, 10
 
@@ -67,14 +65,8 @@ def preview_changes(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[Preview
     run = crawl.runs.first()
     if run is None or run.state in ENDED_STATES:
         return Preview(), {}
-    try:
-        with transaction.atomic():
-            connection.cursor().execute(f"SET LOCAL statement_timeout = '{SEARCH_SECONDS}s'")
-            return _preview(run, filters), {}
-    except OperationalError as error:
-        if "statement timeout" not in str(error):
-            raise
-        raise SearchTookTooLong from error
+    with time_limit():
+        return _preview(run, filters), {}
 
 
 def _preview(run: Run, filters: Filters) -> Preview:

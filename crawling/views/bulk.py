@@ -12,7 +12,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from crawling.asked import back, next_page
+from allocation.numbers import whole_number
+from crawling.asked import asked_ids, back, next_page
 from crawling.errors import CrawlError
 from crawling.listing import Wanted
 from crawling.models import CrawlJob
@@ -52,7 +53,7 @@ def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:
     """The crawls ticked, or all that are found."""
     if request.POST.get("which") == "all":
         return chosen(action, wanted=Wanted.read(QueryDict(request.POST.get("next", "").partition("?")[2])))
-    return chosen(action, ids=[int(pk) for pk in request.POST.getlist("crawl") if pk.isascii() and pk.isdigit() and len(pk) < 19])
+    return chosen(action, ids=asked_ids(request, "crawl"))
 
 
 def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User) -> str:
@@ -70,8 +71,8 @@ def keep_view(request: HttpRequest) -> HttpResponse:
     """Save the list's address as a view of one's own, or forget one."""
     assert isinstance(request.user, User)
     if forgotten := request.POST.get("forget", ""):
-        if forgotten.isascii() and forgotten.isdigit() and len(forgotten) < 19:
-            forget_view(request.user, int(forgotten))
+        if (view_id := whole_number(forgotten)) is not None:
+            forget_view(request.user, view_id)
         return back(request)
     try:
         view = save_view(request.user, request.POST.get("name", ""), request.POST.get("next", "").partition("?")[2])

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from crawling.asked import asked_run
+from crawling.asked import asked_ids, asked_run
 from crawling.errors import CrawlError
 from crawling.frontier.handling import Deed
 from crawling.models import CrawlJob, Run
@@ -82,7 +82,7 @@ def _handle(request: HttpRequest, run: Run) -> HttpResponse:
         if is_all:
             count, is_more = handle_all(run, deed, wanted, by=request.user)
         else:
-            ids = [int(pk) for pk in request.POST.getlist("url") if pk.isascii() and pk.isdigit() and len(pk) < 19]
+            ids = asked_ids(request, "url")
             count, is_more = handle_urls(run, deed, ids, by=request.user), False
     except CrawlError as error:
         messages.error(request, str(error))

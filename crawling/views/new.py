@@ -17,6 +17,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from allocation.numbers import whole_number
 from crawling.edit_form import EditForm
 from crawling.errors import BadOrder, CrawlError, NoPool
 from crawling.form_sections import sections_of
@@ -166,19 +167,15 @@ def _to_begin_with(request: HttpRequest) -> dict[str, Any]:
     """What the form is filled in with: as another crawl was, as a template says, or as usual."""
     answers = {"product_token": identity().product_token}
     if clone := request.GET.get("clone", ""):
-        return {**answers, **as_answers(get_object_or_404(CrawlJob, pk=_number(clone)), capacity_of(default_pool()))}
+        return {**answers, **as_answers(get_object_or_404(CrawlJob, pk=whole_number(clone) or 0), capacity_of(default_pool()))}
     if template := request.GET.get("template", ""):
         try:
-            like = as_crawl(get_object_or_404(OrderTemplate, pk=_number(template)))
+            like = as_crawl(get_object_or_404(OrderTemplate, pk=whole_number(template) or 0))
         except BadOrder as error:
             messages.error(request, f"This template says what no order says any more, so that it cannot be used: {error}.")
         else:
             return {**answers, **as_answers(like, capacity_of(default_pool()))}
     return answers
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def _made_before(by: User, key: str) -> CrawlJob | None:

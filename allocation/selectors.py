@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Min, Q, Window
 from django.db.models.functions import RowNumber
 
@@ -21,6 +22,11 @@ from allocation.waits import usual_shifts, wait_rows
 from allocation.wording import Measure
 
 PLACE = Window(RowNumber(), order_by=["turn", "seq"])
+TERMS = """
+SELECT (SELECT array_agg(c.key ORDER BY c.ordinal) FROM allocation_resourceclass c
+        WHERE c.pool_id = p.pool_id), p.max_claim, p.allocated
+FROM allocation_process p WHERE p.id = %s
+"""
 HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 
@@ -121,6 +127,15 @@ def holdings_of(process_ids: Iterable[int]) -> dict[int, list[Holding]]:
         ]
         for row in rows
     }
+
+
+def terms_of(process: int) -> tuple[dict[str, int], dict[str, int]]:
+    """Max of a process, and what it holds, by resource class. For shifts, which ask often."""
+    with connection.cursor() as cursor:
+        cursor.execute(TERMS, [process])
+        keys, maximum, allocated = cursor.fetchone()
+    held = {key: units for key, units in zip(keys, allocated, strict=False) if units}
+    return dict(zip(keys, maximum, strict=False)), held
 
 
 def in_words(pool: int, amounts: Mapping[str, int]) -> list[str]:

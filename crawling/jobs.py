@@ -10,12 +10,11 @@ from types import FrameType
 from django.db import connections
 from rq import get_current_job
 
-from allocation.services import is_holder, take_lease
+from allocation.services import take_lease
 from crawling.cores import on_one_core
 from crawling.models import RunProcess
 from crawling.presence import present
-from crawling.services.bank import hand_in
-from crawling.services.shifts import begin_shift, go_on
+from crawling.services.shifts import begin_shift, leave
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
 from crawling.shift.work import ShiftWork
@@ -43,9 +42,7 @@ def _run(process_id: int, epoch: int, worker: str) -> str:
         with on_one_core():
             return _work(process, process_id, epoch, worker)
     finally:
-        if is_holder(process=process_id, epoch=epoch, worker=worker):
-            hand_in(process, process_id, epoch)
-        go_on(process)
+        leave(process, epoch=epoch, worker=worker)
 
 
 def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:

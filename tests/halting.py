@@ -27,7 +27,8 @@ class Step(NamedTuple):
     is_quick: bool = False
 
 
-#: the release at the end of a shift, by the services step by step and in one call of the server; and the writing of pages
+#: the release at the end of a shift that another follows, by the services step by step and in one
+#: call of the server; the end of a run, which releases all its last shift holds; the writing of pages
 STEPS = {
     "before the call": Step("", "allocation_release(", before=True, is_quick=True),
     "after the call": Step("", "allocation_release(", is_quick=True),
@@ -36,6 +37,9 @@ STEPS = {
     "after the write": Step("", 'INSERT INTO "allocation_release"'),
     "before the commit": Step('INSERT INTO "allocation_release"', 'INSERT INTO "allocation_event"'),
     "after the commit": Step('INSERT INTO "allocation_event"', 'FROM "crawling_run"', before=True),
+    "before the run leaves": Step('"finished_at" = ', 'FROM "allocation_pool"', before=True),
+    "while the run leaves": Step('"finished_at" = ', 'INSERT INTO "allocation_event"', before=True),
+    "after the run has left": Step('"finished_at" = ', 'FROM "crawling_archivefile"', before=True),
     "between two batches of pages": Step("INSERT INTO crawling_runcount", 'FROM "crawling_run"', before=True),
     "while it records pages": Step("", "INSERT INTO crawling_runcount"),
 }

@@ -77,6 +77,16 @@ class ArchiveWriter:
         self._put((parcel, answer))
         self.has_aside = self.has_aside or not parcel.has_page
 
+    def begin(self) -> None:
+        """Open the first file and write from here on. The caller's connection to PostgreSQL is used for
+        that: one of the thread's own would cost a small crawl as much as its pages do."""
+        self._safely(self._open)
+        if not self.trouble:
+            self.set_mode(Mode.WRITE)
+
+    def _open(self) -> None:
+        self._volume = self._volume or self._open_volume()
+
     def set_mode(self, mode: Mode) -> None:
         with self._changed:
             self._mode = mode
@@ -172,8 +182,7 @@ class ArchiveWriter:
             parcel.exchange.close()
 
     def _keep(self, group: list[tuple[Parcel, Answer]]) -> None:
-        if self._volume is None:
-            self._volume = self._open_volume()
+        assert self._volume is not None
         self._volume.keep(group)
         self._written += [parcel for parcel, _ in group if parcel.has_page]
 

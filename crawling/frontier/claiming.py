@@ -80,6 +80,9 @@ FROM kept WHERE u.id = kept.id
 RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane
 """  # noqa: S608  # a constant
 
+#: those that have anything to give
+NOT_EMPTY = "SELECT id FROM crawling_hostqueue WHERE id = ANY(%s) AND queued > 0"
+
 #: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is, or, where a suspect was
 #: kept back, at once. One that gave all has had its turn, and stands last in line
 COUNT_CLAIMED = """
@@ -213,8 +216,12 @@ def _due_hosts(shift: Shift, limit: int, soon_seconds: float, avoid: Collection[
 def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
     """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is never overshot.
 
-    A shift whose books are closed gets none: nobody would give them back.
+    A shift whose books are closed gets none: nobody would give them back. Without anything queued,
+    as at the end of each small crawl, the run is not locked.
     """
+    wanted = _not_empty(wanted)
+    if not wanted:
+        return {}
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         limits = within_host_budget(run, _within_page_limit(run, wanted))
         if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
@@ -226,6 +233,13 @@ def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[Claime
         counts = [len(urls) for urls in claimed.values()]
         cursor.execute(COUNT_CLAIMED, {"queues": list(limits), "counts": counts, "asked": list(limits.values())})
     return claimed
+
+
+def _not_empty(wanted: Mapping[int, int]) -> dict[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(NOT_EMPTY, [list(wanted)])
+        found = {row[0] for row in cursor.fetchall()}
+    return {queue: count for queue, count in wanted.items() if queue in found}
 
 
 def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
+from django.db.models import Field, JSONField, Model
 
-from crawling.models import Run
+from crawling.models import CrawlJob, Run
 
 #: whoever waits for a run's row for longer is told so
 PATIENCE = "10s"
@@ -19,18 +21,51 @@ IN_THE_WAY = frozenset({"40001", "40P01", "55P03"})
 ATTEMPTS = 5
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
+
+
+def _read_as_it_is(model: type[Model], *but: str) -> list[Field[object, object]]:
+    """The columns to read of a row, without those that are long and seldom wanted."""
+    return [field for field in model._meta.concrete_fields if field.name not in but]
+
+
+RUN, CRAWL = _read_as_it_is(Run), _read_as_it_is(CrawlJob, "seeds")
+#: Sent as one, and written out: the ORM takes longer to make these statements than all else that a
+#: small batch costs. The order is read by a statement of its own, after the lock was had, so that
+#: what was edited while others had the lock counts.
+#: A work process that stands still (SIGSTOP, a frozen machine) must not keep the run from all others for ever.
+LOCK = f"""
+SET LOCAL lock_timeout = %(patience)s; SET LOCAL idle_in_transaction_session_timeout = '5s';
+SELECT {", ".join(str(field.column) for field in RUN)} FROM crawling_run
+WHERE id = %(run)s AND removal_asked_at IS NULL FOR NO KEY UPDATE;
+SELECT {", ".join(f"c.{field.column}" for field in CRAWL)}
+FROM crawling_crawljob c JOIN crawling_run r ON r.crawl_id = c.id WHERE r.id = %(run)s
+"""  # noqa: S608  # constants
 
 
 @contextmanager
 def locked_run(run_id: int) -> Iterator[Run]:
-    """Hold the run's row until the block ends, which is one transaction; yields it as it stands under the lock."""
+    """Hold the run's row until the block ends, which is one transaction; yields it, with its crawl, as it stands under the lock."""
     with transaction.atomic():
         with connection.cursor() as cursor:
-            # A horse that stands still (SIGSTOP, a frozen machine) must not keep the run from all others for ever.
-            cursor.execute(
-                "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', '5s', true)", [PATIENCE]
-            )
-        yield Run.objects.select_for_update(no_key=True).get(pk=run_id)
+            cursor.execute(LOCK, {"run": run_id, "patience": PATIENCE})
+            for _ in range(2):
+                cursor.nextset()
+            found = cursor.fetchone()
+            cursor.nextset()
+            if found is None:
+                raise Run.DoesNotExist
+            run = _made(Run, RUN, found)
+            run.crawl = _made(CrawlJob, CRAWL, cursor.fetchone())
+        yield run
+
+
+def _made(model: type[M], fields: Sequence[Field[object, object]], row: Sequence[object]) -> M:
+    values = [
+        json.loads(value) if isinstance(field, JSONField) and isinstance(value, str) else value
+        for field, value in zip(fields, row, strict=True)
+    ]
+    return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], values)
 
 
 def insist(work: Callable[[], T]) -> T:

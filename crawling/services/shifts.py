@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from allocation.services import is_holder
 from crawling.archive.files import seal_all
 from crawling.frontier.blaming import hold_against
 from crawling.frontier.claiming import free_hosts
@@ -21,7 +22,7 @@ from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.rules.alerts import Event
 from crawling.rules.suspects import Blame
-from crawling.services.bank import ask_for_shift, leave_bank, paused_sentence
+from crawling.services.bank import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.services.takeover import rejoin
 from crawling.services.telling import tell
 
@@ -164,9 +165,27 @@ def _ended(run: Run, limit: str) -> tuple[RunState, str]:
     return RunState.FINISHED, limit or ending_of(run)
 
 
+def leave(process: RunProcess, *, epoch: int, worker: str) -> None:
+    """After a shift has closed its books: settle the run, give back what the shift holds, and ask for the next one.
+
+    A run that has ended takes its processes out of the bank with all they hold, in one step.
+    """
+    run = settle_run(process.run_id)
+    if run.state in ENDED_STATES:
+        return
+    bank_process = process.bank_process_id
+    assert bank_process is not None
+    if is_holder(process=bank_process, epoch=epoch, worker=worker):
+        hand_in(process, bank_process, epoch)
+    _go_on(Run.objects.get(pk=run.pk), process)
+
+
 def go_on(process: RunProcess) -> None:
     """After a shift has left the bank: settle the run, say what became of its units, and ask for the next shift if work is due."""
-    run = settle_run(process.run_id)
+    _go_on(settle_run(process.run_id), process)
+
+
+def _go_on(run: Run, process: RunProcess) -> None:
     if run.state == RunState.PAUSED:
         # It may have been settled before its units were back.
         Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))

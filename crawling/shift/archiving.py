@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.archive.writer import ArchiveWriter, Mode
+from crawling.archive.writer import ArchiveWriter
 from crawling.archive.writing import Volume
 from crawling.frontier.filtering import robots_in_words
 from crawling.frontier.outcomes import Answer, Outcome
@@ -72,7 +72,7 @@ class Archiving:
             return False
         self._looked_at = now
         if not self._wanted or self._ask(now):
-            self._writer.set_mode(Mode.WRITE)
+            self._writer.begin()
             return True
         return False
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from allocation.errors import AllocationError, BankBusy, StaleEpoch
 from allocation.models import Process, Request, RequestKind, RequestState
-from allocation.selectors import holdings_of, outcome_of
+from allocation.selectors import outcome_of, terms_of
 from allocation.services import (
     cancel_request,
     change_claim,
@@ -28,28 +28,25 @@ class Buyer:
         self.claim: dict[str, int] = shift.process.run.crawl.claim
         assert shift.process.bank_process_id is not None
         self._process = shift.process.bank_process_id
-        self._max = self._told_max()
+        self._max: dict[str, int] = {}
         self._waiting: UUID | None = None
         self._stage: UUID | None = None
         self.held = self._read()
 
     def _read(self) -> dict[str, int]:
-        held = {holding.key: holding.units for holding in holdings_of([self._process]).get(self._process, ())}
+        """What is held; Max, as the bank has it, is read with it."""
+        self._max, held = terms_of(self._process)
         return {**dict.fromkeys(self.claim, 0), **held}
-
-    def _told_max(self) -> dict[str, int]:
-        """Max as the bank has it."""
-        process = Process.objects.select_related("pool").get(pk=self._process)
-        return dict(zip(process.pool.classes.values_list("key", flat=True), process.max_claim, strict=False))
 
     def left(self, key: str) -> int:
         """Units that may still be asked for."""
         return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
 
     def obey(self, claim: Mapping[str, int], toes: int) -> None:
-        """Follow an order whose Max was edited: give back what is above it, but no slot that one of the `toes` still at work uses, and
-        lower Max at the bank when that is done. What was raised is asked for as it is needed."""
-        self.claim, self._max = dict(claim), self._told_max()
+        """Follow an order whose Max was edited, against Max at the bank as it was last read: give back
+        what is above it, but no slot that one of the `toes` still at work uses, and lower Max at the
+        bank when that is done. What was raised is asked for as it is needed."""
+        self.claim = dict(claim)
         # The bank hears of a raise before the order is written: whoever obeyed the order before it has lowered Max again.
         if raised := {key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)}:
             with suppress(AllocationError):  # it is asked again in a moment
@@ -89,6 +86,10 @@ class Buyer:
             self.held = self._read()
         else:
             self._waiting = request_id
+
+    def reread(self) -> None:
+        """Learn what others have changed of Max."""
+        self._max, _ = terms_of(self._process)
 
     def look(self) -> None:
         """Notice growth that was granted, or ended otherwise, since it was asked for."""

@@ -30,10 +30,11 @@ from crawling.processors.visit import Visit
 from crawling.rules.addresses import LOCAL_FILES, dns_name
 from crawling.rules.sections.politeness import Politeness
 from crawling.shift.known import set_known_cookies, set_known_robots
-from crawling.shift.names import OF_FILES, NameThread
+from crawling.shift.names import OF_FILES, NameThread, host_of
 from crawling.shift.supply import Supply
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from dnscache.gate import settled
+from dnscache.resolver import resolve
 from dnscache.tally import Tally
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
@@ -213,7 +214,9 @@ class HostTurns:
             if visit.host.name == LOCAL_FILES:
                 visit.resolve(OF_FILES)
             elif visit in outdated:
-                if not (resolution := found.get(outdated[visit])):
+                name = outdated[visit]
+                resolution = found.get(name) if name else resolve(host_of(visit))  # an address, which nobody is asked for
+                if not resolution:
                     self._names.ask(visit)
                     continue
                 visit.resolve(resolution)

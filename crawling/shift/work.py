@@ -149,13 +149,6 @@ class ShiftWork:
         """Ask the slower questions: what has been ordered anew, is it time to end, and would more toes help?"""
         self._looked_at = time.monotonic()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
-        self._kit.traps.states = states_of(run.pk)
-        self._recorder.look()
-        self._hosts.tell()
-        self._hosts.obey(run)
-        self._kit.bandwidth.set_rate(bytes_a_second(self._kit.politeness, self._buyer, run.crawl.processes))
-        self._show_toes()
-        self._obey(run.crawl)
         if ending := self._reason_to_end(run):
             if run.state in RESTING_STATES and not run.aborted_at:
                 self._let_end(self._toes.at_work, time.monotonic() + LET_END_SECONDS)
@@ -163,12 +156,23 @@ class ShiftWork:
                 longest = LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS + LET_END_SECONDS
                 self._let_end(self._has_last_tries, self._began_at + longest)
             self.stop(ending)
-        elif self._has_nothing():
-            self._end_if_nothing_is_due()
-        else:
+        elif not (self._has_nothing() and self._nothing_is_due()):
+            self._follow(run)
+
+    def _follow(self, run: Run) -> None:
+        """Go on as the run is ordered now, with what the bank has granted since."""
+        self._kit.traps.states = states_of(run.pk)
+        self._recorder.look()
+        self._hosts.tell()
+        self._hosts.obey(run)
+        self._show_toes()
+        self._obey(run.crawl)
+        if not self._has_nothing():
             self._buyer.look()
             self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory_stage.units_for)
+        self._buyer.reread()
         self._fit_toes(run)
+        self._kit.bandwidth.set_rate(bytes_a_second(self._kit.politeness, self._buyer, run.crawl.processes))
 
     def _has_last_tries(self) -> bool:
         """Whether a URL is in hand that the ends of shifts have cut off before: it would be so again and again."""
@@ -237,10 +241,13 @@ class ShiftWork:
             note_toes(self._shift, toes)
             self._shown = toes
 
-    def _end_if_nothing_is_due(self) -> None:
+    def _nothing_is_due(self) -> bool:
+        """Whether the shift has to end because none of its hosts falls due soon."""
         due_in = seconds_until_due(self._shift.process)
-        if due_in is None or due_in > SOON_SECONDS:
-            self.stop("nothing is due")
+        if due_in is not None and due_in <= SOON_SECONDS:
+            return False
+        self.stop("nothing is due")
+        return True
 
     def _wind_down(self) -> None:
         """Let fetches under way come to an end, write them down, and give back everything else."""

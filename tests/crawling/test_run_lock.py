@@ -15,8 +15,8 @@ from tests.crawling.frontiers import Frontier, other_connection, outcome, rows
 def test_every_write_to_a_runs_frontier_waits_for_the_runs_lock(write, monkeypatch):
     """The other connection holds the run's row alone, and no row that these writes name."""
     frontier = Frontier()
-    frontier.sow("a.test/1")
-    url = frontier.claim()[0]
+    frontier.sow("a.test/1", "a.test/3")
+    url = frontier.claim(1)[0]
     writes = {
         "sow": lambda: frontier.sow("a.test/2"),
         "claim": frontier.claim,

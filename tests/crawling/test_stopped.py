@@ -19,8 +19,8 @@ from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
 PAGES = 60
 HALTING_WORKER = [*WORKER[:4], "tests.halting.HaltingWorker", *WORKER[5:]]
 ENDING = [step for step in STEPS if "pages" not in step]
-#: two for every push; all of them in the drill
-SMALL = {("horse", "after the call"), ("both", "after the lock")}
+#: three for every push; all of them in the drill
+SMALL = {("horse", "after the call"), ("both", "after the lock"), ("horse", "while the run leaves")}
 LOSSES = [
     pytest.param(victim, step, marks=[] if (victim, step) in SMALL else pytest.mark.drill)
     for victim in ("horse", "parent", "both")
@@ -32,12 +32,14 @@ LOSSES = [
 def halted_crawl(make_site, order, tmp_path, monkeypatch):
     """Return a function that yields a stack, its worker and the horse that stopped at a step, in the middle of a crawl."""
     site = make_site(ladder(PAGES))
-    run = start_run(create_crawl(order(f"{site.url}/", batch_size=20)))
+    run = start_run(create_crawl(order(f"{site.url}/", batch_size=20, delay_seconds=0.04)))
     mark = tmp_path / "halted"
     with running_stack(tmp_path, BANK_LEASE_SECONDS="2", BANK_PICKUP_SECONDS="3", HALTED=str(mark)) as stack:
 
         def halt(step: str):
             stack.env["HALT_AT"] = step
+            if "run" not in step:  # the shift ends at its first look, and has to be followed by another
+                stack.env["CRAWL_SLICE_SECONDS"] = "0.01"
             stack.start(KEEPER)
             worker = stack.start(HALTING_WORKER)
             wait_until(lambda: mark.exists() and horse_of(worker) and horse_of(worker).status() == psutil.STATUS_STOPPED)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crawling.models import CrawlJob
+from crawling.rules.secrets import MASK
 from crawling.rules.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.sealing import seal, unseal
 
@@ -44,7 +45,8 @@ def fetching_of(crawl: CrawlJob) -> FetchingPart:
 
 
 def _secrets(crawl: CrawlJob) -> dict[str, Any]:
-    empty: dict[str, Any] = {name: None if name == "proxy" else {} for name in SECRET_FIELDS}
+    masked = [name for name in SECRET_FIELDS if MASK in str(crawl.fetching.get(name))]
+    empty: dict[str, Any] = {name: None if name == "proxy" else {} for name in masked}
     return {**empty, **(unseal(crawl.fetching[SEALED]) if SEALED in crawl.fetching else {})}
 
 

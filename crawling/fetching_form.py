@@ -45,7 +45,8 @@ class FetchingForm(forms.Form):
     login_fields = _lines("…and what to fill in", "One field a line, by its name in the form, like user=me.")
     posts = _lines(
         "Addresses to post to",
-        "One a line: the address, a space, and what is posted, like https://example.org/search q=books. No secrets here.",
+        "One a line: the address, a space, and what is posted, "
+        "like https://example.org/search q=books. It is not shown again; the archive has it as it was sent.",
     )
     proxy = _text("Proxy", "socks5://user:password@host:port or http://host:port; everything goes through it.")
     connect_seconds = _seconds("connect_seconds", "Connecting", "TLS included.")

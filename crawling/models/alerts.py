@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from crawling.models.jobs import CrawlJob
+from crawling.sealing import seal, unseal
 
 
 class Listener(models.Model):
@@ -15,7 +16,7 @@ class Listener(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     url = models.TextField()
-    secret = models.CharField(max_length=64)
+    sealed = models.TextField(help_text="its secret, by `crawling.sealing`")
     events = ArrayField(models.CharField(max_length=20))
     is_on = models.BooleanField(default=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -26,6 +27,15 @@ class Listener(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def secret(self) -> str:
+        """Raises SealBroken."""
+        return str(unseal(self.sealed))
+
+    @secret.setter
+    def secret(self, secret: str) -> None:
+        self.sealed = seal(secret)
 
 
 class Delivery(models.Model):

@@ -26,7 +26,7 @@ def save_listener(fields: Mapping[str, Any], *, by: User, listener: Listener | N
         raise BadOrder({"url": "needs a mail server, and none is set: set MAIL_URL (see docs/settings.md)"})
     try:
         with transaction.atomic():
-            row = _locked(listener) if listener else Listener(secret=secrets.token_hex(32), created_by=by)
+            row = _locked(listener) if listener else _with_secret(Listener(created_by=by))
             before = (row.url, list(row.events), row.is_on) if listener else (None, None, None)
             row.name, row.url, row.events, row.is_on = order.name, order.url, [str(event) for event in order.events], order.is_on
             row.save()
@@ -34,6 +34,11 @@ def save_listener(fields: Mapping[str, Any], *, by: User, listener: Listener | N
             note(by, row, "changed" if listener else "created", changes)
     except IntegrityError as error:
         raise BadOrder({"name": f"there is a listener named {order.name!r} already; choose another name"}) from error
+    return row
+
+
+def _with_secret(row: Listener) -> Listener:
+    row.secret = secrets.token_hex(32)
     return row
 
 

@@ -14,6 +14,7 @@ from crawling.models import Delivery
 from crawling.rules.addresses import read_address
 from crawling.rules.alerts import signature
 from crawling.rules.vetting import vet
+from crawling.sealing import SealBroken
 from dnscache.resolver import resolve
 
 ANSWER_SECONDS = 10.0
@@ -27,6 +28,10 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
     vetted = vet(resolution.addresses, address.port, allowed=allowed_networks(), forbidden=settings.OWN_SERVICES)
     if not vetted.permitted:
         return f"Not sent: {vetted.reason}.", False
+    try:
+        secret = delivery.listener.secret
+    except SealBroken as error:
+        return f"Not sent: {error}", False
     body, timestamp = delivery.body.encode(), int(timezone.now().timestamp())
     headers = {
         "User-Agent": identity().user_agent,
@@ -34,7 +39,7 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
         "X-Crawlsite-Event": delivery.event,
         "X-Crawlsite-Delivery": str(delivery.pk),
         "X-Crawlsite-Timestamp": str(timestamp),
-        "X-Crawlsite-Signature": signature(delivery.listener.secret, timestamp, body),
+        "X-Crawlsite-Signature": signature(secret, timestamp, body),
     }
     try:
         with session.get_pinned(address.url, address=vetted.permitted[0], headers=headers, method="POST", body=body) as response:

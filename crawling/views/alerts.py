@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from crawling.errors import BadOrder
 from crawling.models import Delivery, Listener
 from crawling.rules.alerts import Event, is_mailbox
+from crawling.sealing import SealBroken
 from crawling.services.alerts import remove_listener, save_listener, send_again
 
 SHOWN = 50
@@ -83,6 +84,7 @@ def listener(request: HttpRequest, pk: int) -> HttpResponse:
         "is_mailbox": is_mailbox(row.url),
         "may_remove": may_remove,
         "listener": get_object_or_404(Listener, pk=pk),
+        "secret": _secret(row),
         "form": form,
         "deliveries": row.deliveries.all()[:SHOWN],
     }
@@ -98,6 +100,14 @@ def again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
     send_again(get_object_or_404(Delivery, pk=delivery, listener=pk), by=request.user)
     messages.success(request, "It is sent again within seconds.")
     return redirect("alerts:listener", pk=pk)
+
+
+def _secret(listener: Listener) -> str:
+    """As people read it, or why nobody can."""
+    try:
+        return listener.secret
+    except SealBroken as error:
+        return str(error)
 
 
 def _save(request: HttpRequest, form: ListenerForm, row: Listener | None) -> Listener | None:

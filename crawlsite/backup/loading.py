@@ -67,8 +67,8 @@ def _check(manifest: Manifest) -> None:
         unseal(manifest.sealed)
     except SealBroken as error:
         raise BackupTrouble(
-            "SECRET_KEY is not the one of the back-up, so the logins of its crawls could never be read; set it as it was, or copy the file "
-            "secret_key from the old STATE_DIR to the new one."
+            "SECRET_KEY is not the one of the back-up, so the secrets of its crawls and alerts could "
+            "never be read; set it as it was, or copy the file secret_key from the old STATE_DIR to the new one."
         ) from error
 
 

@@ -29,8 +29,9 @@ Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False), NUMBER]
 HeaderValue = Annotated[str, Field(max_length=4000, pattern=r"^[ -~]*$")]
 Line = Annotated[str, Field(max_length=4000, pattern=ONE_LINE)]
 Key = Annotated[str, Field(min_length=1, max_length=500)]
+Posts = dict[Key, Annotated[str, Field(max_length=100_000)]]
 #: fields of the order whose values are never shown again, nor kept in clear
-SECRET_FIELDS = ("headers", "credentials", "proxy", "login_fields")
+SECRET_FIELDS = ("headers", "credentials", "proxy", "posts", "login_fields")
 
 
 class FetchingPart(BaseModel):
@@ -42,7 +43,8 @@ class FetchingPart(BaseModel):
     proxy: socks5://user:password@host:port or http://…, through which all is fetched.
     connect_seconds, first_byte_seconds, read_seconds: the longest waits for a connection, for the answer's beginning, and between
     two pieces of it; document_seconds: for all of one document.
-    posts: URL -> what is posted there; such a seed is fetched by POST.
+    posts: URL -> what is posted there; such a seed is fetched by POST. The archive keeps the body
+    as it was sent, since the answer is one to just that.
     login_url, login_fields: the page with the form, and what is filled in there before the first page of its host.
     """
 
@@ -54,7 +56,7 @@ class FetchingPart(BaseModel):
     first_byte_seconds: Seconds = 5.0
     read_seconds: Seconds = 5.0
     document_seconds: Seconds = 60.0
-    posts: Annotated[dict[Key, Annotated[str, Field(max_length=100_000)]], Field(max_length=1000)] = Field(default_factory=dict)
+    posts: Annotated[Posts, Field(max_length=1000, repr=False)] = Field(default_factory=dict)
     login_url: Annotated[str, Field(max_length=4096)] | None = None
     login_fields: Annotated[dict[Key, Annotated[str, Field(max_length=4000)]], Field(max_length=50)] = Field(
         default_factory=dict, validate_default=True, repr=False
@@ -139,6 +141,7 @@ class FetchingPart(BaseModel):
         shown = self.model_dump()
         shown["headers"] = {name: value if name.lower() in OPEN_HEADERS else MASK for name, value in self.headers.items()}
         shown["credentials"] = {host: f"{secret.partition(':')[0]}:{MASK}" for host, secret in self.credentials.items()}
+        shown["posts"] = dict.fromkeys(self.posts, MASK)
         shown["login_fields"] = dict.fromkeys(self.login_fields, MASK)
         shown["proxy"] = masked_url(self.proxy) if self.proxy else None
         return shown

@@ -1,0 +1,85 @@
+"""What may be a secret lies in no table in clear."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test import override_settings
+
+from crawling.fetching import fetching_of, shown
+from crawling.models import CrawlJob, Delivery, Listener
+from crawling.rules.secrets import MASK
+from crawling.sealing import SealBroken
+from crawling.services.cloning import clone_crawl
+from crawling.services.creating import create_crawl, start_run
+from crawling.services.editing import edit_crawl
+from crawling.services.sending import send_due
+from crawling.services.templates import save_template
+
+SEED = "http://127.0.0.1:8900/login"
+BODY = "token=s3cr3t-of-the-body"
+
+
+@pytest.fixture
+def crawl(order) -> CrawlJob:
+    return create_crawl(order(SEED, posts={SEED: BODY}))
+
+
+def everything_kept() -> str:
+    """All rows of all tables, as a back-up has them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        tables = [name for (name,) in cursor.fetchall()]
+        rows = []
+        for table in tables:
+            cursor.execute(f'SELECT t::text FROM "{table}" t')
+            rows += [row for (row,) in cursor.fetchall()]
+    return "\n".join(rows)
+
+
+def test_what_is_posted_is_kept_sealed(crawl):
+    save_template(crawl, "posting")
+    edit_crawl(clone_crawl(crawl), {"headers": {"X-Key": BODY}})
+    start_run(crawl)
+
+    assert fetching_of(CrawlJob.objects.get(pk=crawl.pk)).posts == {SEED: BODY}
+    assert shown(crawl)["posts"] == {SEED: MASK}
+    assert BODY not in everything_kept()
+
+
+def test_the_secret_that_signs_webhooks_is_kept_sealed(db):
+    listener = Listener.objects.create(name="Chat", url="http://a/", secret=BODY, events=["failed"])
+
+    listener.refresh_from_db()
+
+    assert listener.secret == BODY
+    assert BODY not in everything_kept()
+
+
+def test_a_webhook_whose_secret_cannot_be_read_is_told_in_the_outcome(make_site, crawl):
+    site = make_site({"/hook": (204, {}, "")})
+    url = f"{site.url}/hook"
+    Listener.objects.create(name="Chat", url=url, secret="s", events=["started"])
+    start_run(crawl)
+
+    with override_settings(SECRET_KEY="another"):
+        send_due()
+
+    assert Delivery.objects.get().outcome.startswith(f"Not sent: {SealBroken()}")
+    assert not site.log
+
+
+def test_bodies_that_lay_open_are_sealed_by_the_migration(crawl):
+    migration = import_module("crawling.migrations.0051_sealed_bodies")
+    old = {**CrawlJob().fetching, **shown(crawl), "posts": {SEED: BODY}}
+    CrawlJob.objects.filter(pk=crawl.pk).update(fetching=old)
+    assert fetching_of(CrawlJob.objects.get(pk=crawl.pk)).posts == {SEED: BODY}
+    assert BODY in everything_kept()
+
+    migration.seal_bodies(apps, None)
+
+    assert fetching_of(CrawlJob.objects.get(pk=crawl.pk)).posts == {SEED: BODY}
+    assert BODY not in everything_kept()

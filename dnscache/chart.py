@@ -1,4 +1,4 @@
-"""The chart of the last hour: how names were come by, a bar a minute. Pure."""
+"""The chart of the last hour: how names were come by, a bar a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DNS packets of the usual kind, written and read without dnspython, which takes ten times as long. Pure.
+"""DNS packets of the usual kind, written and read without dnspython, which takes ten times as long. Pure, but for the chance in a query.
 
 Whatever is unusual is left to dnspython: `read` answers None for it. What it does read, it reads as dnspython does; tests hold one
 against the other. Sources: RFC 1035, 3596 (AAAA), 6891 (EDNS).

@@ -9,6 +9,7 @@ import django_rq
 from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
+from redis.exceptions import RedisError
 from rq import Queue, Worker
 from rq.exceptions import DuplicateJobError
 from rq.job import JobStatus
@@ -47,11 +48,26 @@ def deliver_the_rest() -> int:
 
 
 def deliver(kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> int:
-    """Deliver what is undelivered of these kinds, each message at least once; returns how many."""
+    """Deliver what is undelivered of these kinds, each message at least once; returns how many.
+
+    What fails stays to be delivered, and others do not wait for it: not those behind it, and not
+    those of other runs for a lock that its run waits for. Raises the first failure at the end.
+    """
     messages = unsent_outbox(limit=100, kinds=kinds)
+    failures: dict[str, Exception] = {}
     for message in messages:
-        _deliver(message)
-        mark_sent(ids=[message.id])
+        run = message.run_ref.rpartition("/")[0]
+        if run in failures:
+            continue
+        try:
+            _deliver(message)
+            mark_sent(ids=[message.id])
+        except RedisError:
+            raise  # none of them can be delivered now
+        except Exception as error:
+            failures[run] = error
+    if failures:
+        raise next(iter(failures.values()))
     return len(messages)
 
 

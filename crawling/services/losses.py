@@ -41,7 +41,7 @@ def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, bla
     as there is after a failover that lost commits, is left alone.
     blame: which of its URLs may have done it; None: any that it had in process.
     """
-    process = RunProcess.objects.select_related("run__crawl").filter(bank_process=process_id).first()
+    process = _process_of(process_id)
     if process is None:
         return
     logger.warning("shift lost", extra={"run": str(process.run), "epoch": epoch, "ending": ending})
@@ -59,9 +59,15 @@ def close_shifts_lost_here() -> None:
             shift_was_lost(lost.process_id, lost.epoch, ending, worker=lost.worker)
 
 
+def _process_of(bank_process: int) -> RunProcess | None:
+    """None: it is none of a run, or the run is being removed, and its books with it."""
+    processes = RunProcess.objects.select_related("run__crawl")
+    return processes.filter(bank_process=bank_process, run__removal_asked_at=None).first()
+
+
 def shift_was_reaped(process_id: int, epoch: int) -> None:
     """The bank took a shift's units back because its lease ran out: close its books; its hosts rest until their own leases end."""
-    process = RunProcess.objects.select_related("run__crawl").filter(bank_process=process_id).first()
+    process = _process_of(process_id)
     if process is None:
         return
     lose_shift(process, epoch, "lost: its lease ran out", is_dead=False)

@@ -7,20 +7,24 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from allocation.models import Process, Request
+from allocation.models import OutboxKind, Process, Request
+from allocation.services import reap_expired, take_lease, unsent_outbox
+from crawling.frontier import locking
 from crawling.frontier.handling import Deed
 from crawling.keeper.duties import settle_what_was_left
+from crawling.keeper.messages import deliver, deliver_the_rest
 from crawling.keeper.rounds import duties, keep
-from crawling.models import Run
+from crawling.models import Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.blacklist import add_entry
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.handling import handle_urls
 from crawling.services.rejudging import rejudge_live_runs
+from crawling.services.shifts import begin_shift
 from tests.races.conftest import rival
 from tests.stack import wait_until
 
@@ -139,3 +143,45 @@ def test_a_run_that_waits_ends_at_its_limit_of_time(one_worker, start):
 
     waits.refresh_from_db()
     assert "60 seconds is reached" in waits.reason
+
+
+@pytest.fixture
+def lost_shifts(start, settings):
+    """Two runs, each with a shift whose lease has run out, and the messages that say so."""
+    settings.BANK_LEASE_SECONDS = 0
+    runs = start(2)
+    deliver()
+    for process in RunProcess.objects.all():
+        take_lease(process=process.bank_process_id, epoch=1, worker="lost")
+        begin_shift(process, epoch=1, worker="lost")
+    reap_expired()
+    return runs
+
+
+def open_shifts() -> list[int]:
+    return list(Shift.objects.filter(ended_at=None).values_list("process__run", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_shift_is_closed_while_another_runs_row_is_held(lost_shifts, rival, monkeypatch):
+    monkeypatch.setattr(locking, "PATIENCE", "50ms")
+    first, _ = lost_shifts
+    rival.execute("SELECT FROM crawling_run WHERE id = %s FOR UPDATE", [first.pk])
+
+    with pytest.raises(OperationalError, match="lock"):
+        deliver_the_rest()
+    assert open_shifts() == [first.pk]
+
+    rival.rollback()
+    deliver_the_rest()
+    assert open_shifts() == []
+
+
+def test_the_lost_shift_of_a_run_that_is_being_deleted_stops_nobody(lost_shifts):
+    first, _ = lost_shifts
+    Run.objects.filter(pk=first.pk).update(removal_asked_at=timezone.now())
+
+    deliver_the_rest()
+
+    assert open_shifts() == [first.pk]
+    assert not unsent_outbox(kinds=[OutboxKind.REAPED])

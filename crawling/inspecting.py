@@ -34,6 +34,11 @@ class Inspection:
     history: Sequence[Met]
     more_runs: bool
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether a background job will know more in a moment."""
+        return any(answer.is_pending for answer in self.answers)
+
 
 def inspect(text: str, *, crawl: CrawlJob | None = None) -> Inspection:
     """Look at an address in any spelling; crawl: only what it says. Raises BadUrl."""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
-from crawling.archive.reading import StoredRecord, decoded, original_of, record_of
+from crawling.archive.reading import original_of, record_of
+from crawling.archive.unpacking import document_in
 from crawling.documents.tree import parse_html
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
@@ -35,8 +36,7 @@ def text_lines(page: Page) -> list[str]:
     """The lines that a reader sees of a stored page. Raises ArchiveTrouble for what is not stored, or is no text."""
     if page.content_type.partition("/")[0] != "text" and not page.content_type.endswith(("xml", "json")):
         raise ArchiveTrouble(f"{page.content_type or 'A document without a type'} has no text that could be compared.")
-    record = record_of(original_of(page))
-    payload = decoded(record.payload, coding_of(record))[:MOST_BYTES]
+    payload = document_in(record_of(original_of(page)))[:MOST_BYTES]
     if "html" in page.content_type:
         document = parse_html(payload, page.charset or None).document
         document.remove(UNSEEN)
@@ -52,12 +52,6 @@ def _charset(page: Page) -> str:
     except LookupError:
         return "utf-8"
     return page.charset or "utf-8"
-
-
-def coding_of(stored: StoredRecord) -> str:
-    """The content codings that the answer's head names."""
-    fields = [line.partition(":") for line in stored.head.splitlines()[1:]]
-    return ",".join(value for name, _, value in fields if name.strip().lower() == "content-encoding")
 
 
 def compared(old: Page, new: Page) -> list[Line]:

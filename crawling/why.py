@@ -11,31 +11,32 @@ from django.utils import timezone
 from crawling.frontier.filtering import black_list, filters_of, revision_in
 from crawling.frontier.limits import limit_reached, soft_limit_reached
 from crawling.frontier.rejudging import judge
-from crawling.identity import identity
-from crawling.models import CrawlJob, Page, RobotsException, RobotsFile, Run, TrapPattern, Url, UrlState, Verdict
+from crawling.models import CrawlJob, InquiryKind, Page, RobotsException, RobotsFile, Run, TrapPattern, Url, UrlState, Verdict
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.addresses import Address, fingerprints, read_address
 from crawling.rules.blacklist import BlackList
 from crawling.rules.filters import Rule, Ruling
-from crawling.rules.robots import forbidding_line, read_robots
-from crawling.rules.statuses import MOST_REDIRECTS, explain, is_redirect
+from crawling.rules.statuses import MOST_REDIRECTS, explain, is_answer, is_redirect
 from crawling.rules.traps import REASONS
+from crawling.services.inquiries import ask_once
 
-#: bytes of a robots.txt that are read for a page: strangers wrote them, and the web process waits
-MOST_ROBOTS_READ = 64 * 1024
 #: crawls that are asked, the newest first
 MOST_CRAWLS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One part of the answer, whose sentence goes on with the address or the moment that is given. about: rule, verdict, frontier, robots,
-    duplicate, redirect, quarantine, budget."""
+    """One part of the answer, whose sentence goes on with the address or the moment that is given.
+
+    about: rule, verdict, frontier, robots, duplicate, redirect, quarantine, budget.
+    is_pending: a background job will know more in a moment.
+    """
 
     about: str
     sentence: str
     url: str = ""
     at: datetime | None = None
+    is_pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ class Answer:
     number: int
     admits: bool
     facts: Sequence[Fact]
+
+    @property
+    def is_pending(self) -> bool:
+        return any(fact.is_pending for fact in self.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,25 +193,27 @@ def _chain(run: Run, page: Page) -> Iterator[Fact]:
 
 
 def _of_robots(address: Address) -> Iterator[Fact]:
-    file = RobotsFile.objects.filter(origin=address.origin).first()
+    """Say what robots.txt says of the URL. A background job reads it: a stranger wrote it."""
+    files = RobotsFile.objects.filter(origin=address.origin)
+    file = files.values("status", "fetched_at").first()
     if file is None:
         yield Fact("robots", f"The robots.txt of {address.origin} has not been asked for yet.")
         return
-    token = identity().product_token
-    name = f"{address.origin}/robots.txt"
-    if len(file.body) > MOST_ROBOTS_READ:
-        said = "is too large to be read for this page; a test fetch of the URL says what it allows"
-        yield Fact("robots", f"{name} {said}. It was asked for:", at=file.fetched_at)
-        return
-    robots = read_robots(file.status, bytes(file.body), token)
-    if robots.unavailable:
-        said = f"could not be had ({explain(file.status).rstrip('.')}), so nothing may be fetched yet"
-    elif robots.allows(address.url):
-        said = "allows it"
+    name, status, at = f"{address.origin}/robots.txt", file["status"], file["fetched_at"]
+    if not is_answer(status):
+        said = f"could not be had ({explain(status).rstrip('.')}), so nothing may be fetched yet"
+    elif status // 100 == 4:
+        said = f"allows it, since there is none ({explain(status)})"
     else:
-        line = forbidding_line(bytes(file.body), token, address.url)
-        said = f"forbids it{f' by the line “{line}”' if line else ''}"
-    yield Fact("robots", f"{name} {said}. It was asked for:", at=file.fetched_at)
+        question = {"url": address.url, "fetched_at": at.isoformat()}
+        inquiry = ask_once(InquiryKind.ROBOTS, question, by=None)
+        if inquiry.is_open:
+            said = "is being read in the background, which takes a moment"
+            yield Fact("robots", f"{name} {said}. It was asked for:", at=at, is_pending=True)
+            return
+        trouble = f"could not be explained: {inquiry.why_failed.rstrip('.')}"
+        said = inquiry.answer["said"] if inquiry.answer else trouble
+    yield Fact("robots", f"{name} {said}. It was asked for:", at=at)
 
 
 def _of_budget(run: Run, row: Url | None) -> Iterator[Fact]:

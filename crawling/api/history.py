@@ -60,6 +60,7 @@ class UrlHistory(Schema):
     url: str = Field(description="in canonical form")
     items: list[Met]
     crawls: list[WhyOut] = Field(description="why, or why not, by crawl, the newest first; on the first page only")
+    pending: bool = Field(description="a background job reads robots.txt: ask again in a moment")
     next: int | None
 
 
@@ -74,6 +75,7 @@ def url(request: Asking, u: Address, cursor: Cursor = None, limit: Limit = 50) -
         "url": canonical,
         "items": [_met(row, referrers.get(row.pk)) for row in rows],
         "crawls": [_why(answer) for answer in answers],
+        "pending": any(answer.is_pending for answer in answers),
         "next": following,
     }
 

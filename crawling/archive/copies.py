@@ -7,7 +7,8 @@ from io import BytesIO
 
 from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.reading import MOST_SHOWN, decoded, following_record, record_of
+from crawling.archive.reading import following_record, record_of
+from crawling.archive.unpacking import MOST_SHOWN, decoded
 from crawling.errors import ArchiveTrouble
 from crawling.fetchers.http import Fetched, Reused
 from crawling.models import Page

@@ -9,7 +9,8 @@ from hashlib import sha256
 
 from django.db import connection
 
-from crawling.archive.reading import decoded, original_of, record_of
+from crawling.archive.reading import original_of, record_of
+from crawling.archive.unpacking import decoded
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page, Run
 from crawling.rules.revalidation import questions, read_head

@@ -5,25 +5,18 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from requests.exceptions import ContentDecodingError
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from crawling.archive.records import END
+from crawling.archive.unpacking import PIECE_BYTES, StoredRecord, read_record
 from crawling.errors import ArchiveTrouble
-from crawling.fetchers.decoding import Unpacked
 from crawling.models import ArchiveFile, Page
 from crawling.rules.addresses import read_address
 from crawling.rules.statuses import NOT_MODIFIED_STATUS
 from crawling.rules.surt import surt
-
-#: no more of a document than this is unpacked to be looked at
-MOST_SHOWN = 16 * 1024 * 1024
-PIECE_BYTES = 256 * 1024
 
 
 class Committed:
@@ -41,15 +34,6 @@ class Committed:
         self._file.close()
 
 
-@dataclass(frozen=True)
-class StoredRecord:
-    """A record as it was written. `head` and `payload` are those of the HTTP answer; a revisit has no payload, a resource no head."""
-
-    header: str
-    head: str
-    payload: bytes
-
-
 def bytes_to_read(page: Page) -> int:
     """Bytes of memory that a stored document takes: as it is packed, and unpacked."""
     return 2 * page.bytes
@@ -65,17 +49,8 @@ def packed_record(page: Page) -> bytes:
 
 
 def record_of(page: Page) -> StoredRecord:
-    """Unpack a page's record. Raises ArchiveTrouble."""
-    try:
-        raw = zlib.decompressobj(31).decompress(packed_record(page), MOST_SHOWN)
-    except zlib.error as error:
-        raise ArchiveTrouble(f"The record cannot be unpacked: {error}.") from error
-    header, _, block = raw.partition(b"\r\n\r\n")
-    if b"\r\nWARC-Type: resource\r\n" in header:
-        return StoredRecord(header.decode(errors="replace"), "", block.removesuffix(END))
-    head, line, payload = block.partition(_end_of_head(block))
-    length = int(header.rpartition(b"Content-Length: ")[2])
-    return StoredRecord(header.decode(errors="replace"), (head + line).decode("latin-1"), payload[: max(0, length - len(head + line))])
+    """Unpack a page's record: never in the web process. Raises ArchiveTrouble."""
+    return read_record(packed_record(page))
 
 
 def following_record(page: Page) -> bytes:
@@ -91,12 +66,6 @@ def following_record(page: Page) -> bytes:
     if b"WARC-Type: request" not in header:
         raise ArchiveTrouble("The record of the request is not where it should be.")
     return block[: int(header.rpartition(b"Content-Length: ")[2])]
-
-
-def _end_of_head(block: bytes) -> bytes:
-    """The empty line with which the head ends; servers send it in either form."""
-    ends = [(found, end) for end in (b"\r\n\r\n", b"\n\n") if (found := block.find(end)) >= 0]
-    return min(ends)[1] if ends else b"\r\n\r\n"
 
 
 def original_of(page: Page) -> Page:
@@ -172,18 +141,3 @@ def opened(row: ArchiveFile) -> BinaryIO:
         return path.open("rb")
     except OSError as error:
         raise ArchiveTrouble(f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror}).") from error
-
-
-def decoded(payload: bytes, coding: str) -> bytes:
-    """A payload as a browser would read it, no more than may be shown; as it is, if it cannot be unpacked."""
-    pieces: list[bytes] = []
-    size = 0
-    try:
-        for piece in Unpacked((payload[at : at + PIECE_BYTES] for at in range(0, len(payload), PIECE_BYTES)), coding):
-            pieces.append(piece)
-            size += len(piece)
-            if size >= MOST_SHOWN:
-                break
-    except ContentDecodingError:
-        return payload
-    return b"".join(pieces)[:MOST_SHOWN]

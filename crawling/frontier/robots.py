@@ -8,8 +8,7 @@ from django.db import connection
 
 from crawling.logbook import Line, write_all
 from crawling.models import Level, RobotsFile
-from crawling.rules.robots import NO_ANSWERS, is_answer
-from crawling.rules.statuses import explain
+from crawling.rules.statuses import NO_ANSWERS, explain, is_answer
 
 #: RFC 9309, section 2.4: not longer than 24 hours
 KEEP_SECONDS = 24 * 3600.0

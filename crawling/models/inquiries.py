@@ -13,10 +13,14 @@ LONGEST = timedelta(minutes=4)
 
 
 class InquiryKind(models.TextChoices):
-    """What is asked: what seeds answer, or how the text of a page differs in two runs."""
+    """What is asked.
+
+    What seeds answer, how the text of a page differs in two runs, or what robots.txt says of a URL.
+    """
 
     TEST_FETCH = "test_fetch", "test fetch"
     TEXT_DIFF = "text_diff", "text comparison"
+    ROBOTS = "robots", "explanation of robots.txt"
 
 
 class Inquiry(models.Model):

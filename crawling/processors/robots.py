@@ -19,8 +19,8 @@ from crawling.processors.turns import await_next_turn, await_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.politeness import backoff_after
-from crawling.rules.robots import MAX_ROBOTS_BYTES, is_answer, read_robots
-from crawling.rules.statuses import OUTAGES, FetchStatus
+from crawling.rules.robots import MAX_ROBOTS_BYTES, read_robots
+from crawling.rules.statuses import OUTAGES, FetchStatus, is_answer
 
 #: another host that is free within this is waited for; one that somebody else has, or that rests for longer, is asked for later
 SOON_SECONDS = 2.0

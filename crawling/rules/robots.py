@@ -8,10 +8,10 @@ from itertools import islice
 
 from protego import Protego
 
+from crawling.rules.statuses import is_answer
+
 #: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
 MAX_ROBOTS_BYTES = 500 * 1024
-#: by these the server says that it has no time now
-NO_ANSWERS = frozenset({408, 425, 429})
 #: a site has one, or an index of them
 MOST_SITEMAPS = 1000
 BYTE_ORDER_MARK = "\ufeff"
@@ -49,11 +49,6 @@ class Robots:
     @property
     def crawl_delay(self) -> float | None:
         return self.rules.crawl_delay(self.token) if self.rules else None
-
-
-def is_answer(status: int) -> bool:
-    """Whether rules follow from it, if only that there are none."""
-    return status // 100 in (2, 4) and status not in NO_ANSWERS
 
 
 def read_robots(status: int, body: bytes, token: str) -> Robots:

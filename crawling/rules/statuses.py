@@ -132,6 +132,8 @@ def may_pass(status: int) -> bool:
     return status in TRANSIENT or status == HTTPStatus.ACCEPTED
 
 
+#: by these a server says that it has no time now
+NO_ANSWERS = frozenset({408, 425, 429})
 #: nothing went wrong: somebody does not want the page to be fetched or kept
 UNWANTED = frozenset(
     {
@@ -145,6 +147,11 @@ UNWANTED = frozenset(
         FetchStatus.TAKEN_OUT,
     }
 )
+
+
+def is_answer(status: int) -> bool:
+    """Whether rules follow from robots.txt that was answered so, if only that there are none."""
+    return status // 100 in (2, 4) and status not in NO_ANSWERS
 
 
 def is_redirect(status: int) -> bool:

@@ -11,7 +11,10 @@ from django.db import connections
 
 from allocation.errors import AllocationError
 from crawling.errors import ArchiveTrouble, CrawlError
-from crawling.models import InquiryKind, Page
+from crawling.identity import identity
+from crawling.models import InquiryKind, Page, RobotsFile
+from crawling.rules.addresses import read_address
+from crawling.rules.robots import forbidding_line, read_robots
 from crawling.services.inquiries import settle, take_up
 from crawling.services.trying import try_seeds
 from crawling.textdiff import compared
@@ -54,7 +57,20 @@ def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {"lines": [line._asdict() for line in lines]}
 
 
+def _robots(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    address, token = read_address(question["url"]), identity().product_token
+    file = RobotsFile.objects.filter(origin=address.origin).first()
+    if file is None:
+        raise CrawlError("It was forgotten meanwhile.")
+    body = bytes(file.body)
+    if read_robots(file.status, body, token).allows(address.url):
+        return {"said": "allows it"}
+    line = forbidding_line(body, token, address.url)
+    return {"said": f"forbids it{f' by the line “{line}”' if line else ''}"}
+
+
 ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {
     InquiryKind.TEST_FETCH: _test_fetch,
     InquiryKind.TEXT_DIFF: _text_diff,
+    InquiryKind.ROBOTS: _robots,
 }

@@ -12,14 +12,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from crawling.archive.reading import MOST_SHOWN, StoredRecord, decoded, original_of, packed_pieces, record_of
+from crawling.archive.looking import whole_document_of
+from crawling.archive.reading import original_of, packed_pieces
 from crawling.asked import asked_run
 from crawling.downloads import WARC, page_file, rows_file, warc_file
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page, Run
 from crawling.page_filter import asked_pages
 from crawling.sending import Download, send
-from crawling.textdiff import coding_of
 
 
 @require_GET
@@ -62,11 +62,11 @@ def document(request: HttpRequest, pk: int, url: int) -> HttpResponse:
     """The document itself, as a file that no browser opens by itself."""
     found = _page(pk, url)
     try:
-        stored = _unpacked(found)
+        content = whole_document_of(original_of(found))
     except ArchiveTrouble as trouble:
         messages.error(request, str(trouble))
         return redirect("crawling:page", pk, url)
-    answer = HttpResponse(decoded(stored.payload, coding_of(stored)), content_type="application/octet-stream")
+    answer = HttpResponse(content, content_type="application/octet-stream")
     answer["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
     answer["X-Content-Type-Options"] = "nosniff"
     return answer
@@ -97,13 +97,6 @@ def _page(crawl: int, url: int) -> Page:
     return get_object_or_404(
         Page.objects.select_related("url", "run__crawl", "archive_file"), pk=url, run__crawl=crawl, run__removal_asked_at=None
     )
-
-
-def _unpacked(page: Page) -> StoredRecord:
-    """The record that has the page's payload. Raises ArchiveTrouble."""
-    if page.bytes >= MOST_SHOWN:
-        raise ArchiveTrouble(f"The document has {page.bytes:,} bytes, too many to be unpacked here; download its records instead.")
-    return record_of(original_of(page))
 
 
 def _file_name(page: Page) -> str:

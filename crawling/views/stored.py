@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,11 +10,11 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
-from crawling.archive.reading import decoded, original_of, record_of
+from crawling.archive.looking import document_of, head_of
+from crawling.archive.reading import original_of
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, CrawlJob, Page
 from crawling.rules.secrets import masked_head
-from crawling.textdiff import coding_of
 
 #: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a stranger here
 SAFE = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
@@ -32,10 +31,10 @@ def page(request: HttpRequest, pk: int, url: int) -> HttpResponse:
     found = _page(pk, url)
     here = {"crawl": found.run.crawl, "run": found.run, "page": found, "original": original_of(found)}
     try:
-        record = record_of(found)
+        header, head = head_of(found)
         if not request.user.has_perm("crawling.change_crawljob"):
-            record = replace(record, head=masked_head(record.head))
-        shown = {**here, "record": record, "type": _shown_as(found)}
+            head = masked_head(head)
+        shown = {**here, "header": header, "head": head, "type": _shown_as(found)}
         return render(request, "crawling/page.html", shown)
     except ArchiveTrouble as trouble:
         return render(request, "crawling/page.html", {**here, "trouble": str(trouble)})
@@ -52,10 +51,10 @@ def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
     if not shown_as:
         raise Http404("A document of this type is not shown, only downloaded with its record.")
     try:
-        record = record_of(original_of(found))
+        document = document_of(original_of(found))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
-    answer = HttpResponse(decoded(record.payload, coding_of(record)), content_type=shown_as)
+    answer = HttpResponse(document, content_type=shown_as)
     answer["Content-Security-Policy"] = SAFE
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Referrer-Policy"] = "no-referrer"

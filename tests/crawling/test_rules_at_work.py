@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from crawling.errors import WrongState
 from crawling.frontier import verdicts
-from crawling.models import ArchiveFile, RobotsFile, Url, Verdict, VerdictCount
+from crawling.models import ArchiveFile, Inquiry, RobotsFile, Url, Verdict, VerdictCount
 from crawling.rules.statuses import FetchStatus
+from crawling.services.answering import answer_inquiry
 from crawling.services.blacklist import add_entry, remove_entry
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.editing import edit_crawl
@@ -19,6 +21,7 @@ from crawling.services.robots import end_exception, except_host
 from crawling.why import why
 from tests.crawling.acting import acting
 from tests.crawling.frontiers import Frontier, outcome
+from tests.crawling.pages import browser
 
 
 def links(*paths):
@@ -31,8 +34,11 @@ def fate(run):
 
 
 def told(run, url):
-    """What the run's crawl says of a URL, as one text by subject."""
+    """What the run's crawl says of a URL, as one text by subject, once all is known."""
     _, (answer,) = why(url, crawl=run.crawl)
+    if answer.is_pending:
+        answer_inquiry(Inquiry.objects.latest("pk").pk)
+        _, (answer,) = why(url, crawl=run.crawl)
     facts = {}
     for fact in answer.facts:
         facts[fact.about] = f"{facts.get(fact.about, '')} {fact.sentence} {fact.url}".strip()
@@ -206,15 +212,37 @@ def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_sa
     assert "does not bind" not in told(run, f"{site.url}/private/x")[1]["robots"]
 
 
-def test_a_large_robots_txt_is_not_read_for_a_page(order):
-    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+def test_a_robots_txt_is_read_for_a_page_by_a_background_job(order):
+    url, crawl = "http://127.0.0.1:8900/a", create_crawl(order("http://127.0.0.1:8900/"))
     body = b"User-agent: *\nDisallow: /a\n" + b"# filler\n" * 10_000
     now = timezone.now()
     times = {"fetched_at": now, "expires_at": now}
     RobotsFile.objects.create(origin="http://127.0.0.1:8900", status=200, body=body, **times)
+    run, operator = start_run(crawl), browser("operator")
 
+    waiting = operator.get(reverse("crawling:url"), {"u": url}).content.decode()
+    api = operator.get("/api/url", {"u": url}).json()
+
+    assert "is being read in the background" in waiting
+    assert "hx-get" in waiting
+    assert api["pending"] is True
+    assert Inquiry.objects.count() == 1
+    assert "forbids it by the line “Disallow: /a”" in told(run, url)[1]["robots"]
+    shown = operator.get(reverse("crawling:url"), {"u": url}).content.decode()
+    assert "by the line “Disallow: /a”" in shown
+    assert "hx-get" not in shown.partition("<h1")[2]
+    assert operator.get("/api/url", {"u": url}).json()["pending"] is False
+
+
+def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    now = timezone.now()
+    times = {"fetched_at": now, "expires_at": now}
+    RobotsFile.objects.create(origin="http://127.0.0.1:8900", status=200, body=b"", **times)
     start_run(crawl)
-    (answer,) = why("http://127.0.0.1:8900/a", crawl=crawl)[1]
+    why("http://127.0.0.1:8900/a", crawl=crawl)
+    RobotsFile.objects.all().delete()
 
-    (fact,) = [fact for fact in answer.facts if fact.about == "robots"]
-    assert "too large to be read for this page" in fact.sentence
+    answer_inquiry(Inquiry.objects.get().pk)
+
+    assert Inquiry.objects.get().why_failed == "It was forgotten meanwhile."

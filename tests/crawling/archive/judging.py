@@ -8,7 +8,8 @@ from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.archive.reading import decoded, index_lines, original_of, record_of, records_of
+from crawling.archive.reading import index_lines, original_of, record_of, records_of
+from crawling.archive.unpacking import decoded
 from crawling.models import ArchiveFile, Page, Run
 from crawling.rules.addresses import signed
 

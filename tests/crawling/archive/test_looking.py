@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
+import zlib
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from crawling.archive import looking
+from crawling.archive.unpacking import MOST_SHOWN
 from crawling.models import Page
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser, soup
@@ -56,6 +61,60 @@ def test_a_compressed_document_is_shown_unpacked_in_its_own_charset(run):
     answer = browser("viewer").get(address(run, "/packed", "page-content"))
 
     assert (answer.content.decode("gb2312"), answer["Content-Type"]) == ("中文", "text/html; charset=gbk")
+    assert "Content-Encoding" not in answer
+
+
+def test_a_damaged_record_is_told_and_shows_nothing(run):
+    place = Page.objects.get(url__url__endswith="/evil")
+    content = bytearray(files_of(run)[0].path.read_bytes())
+    content[place.archive_offset + 30 : place.archive_offset + 60] = bytes(30)
+    files_of(run)[0].path.write_bytes(content)
+    operator = browser("operator")
+
+    shown = operator.get(address(run, "/evil")).content.decode()
+
+    assert "The record cannot be unpacked: Error -3" in shown
+    assert "Traceback" not in shown
+    assert operator.get(address(run, "/evil", "page-content")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("while True: pass", "took too long to be unpacked"),
+        ("raise MemoryError", "could not be unpacked within its limits"),
+        ("import os; os.kill(os.getpid(), 9)", "could not be unpacked within its limits"),
+    ],
+)
+def test_what_breaks_the_program_that_unpacks_costs_that_look_alone(run, program, said, monkeypatch):
+    monkeypatch.setattr(looking, "COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(looking, "LONGEST_SECONDS", 0.5)
+    operator = browser("operator")
+
+    shown = operator.get(address(run, "/evil")).content.decode()
+    document = operator.get(address(run, "/evil", "page-document"), follow=True)
+
+    assert said in shown
+    assert "MemoryError" not in shown
+    assert said in document.content.decode()
+
+
+def test_the_program_that_unpacks_keeps_its_limits():
+    """A record of 1 GiB of zeros gives what may be shown of it."""
+    press = zlib.compressobj(9, wbits=31)
+    record = b"WARC/1.1\r\nContent-Length: %d\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" % (2**30 + 19)
+    packed = press.compress(record) + press.compress(bytes(2**26)) * 2 + press.flush()
+
+    done = subprocess.run(
+        [*looking.COMMAND, "document", str(len(packed))],
+        input=packed,
+        capture_output=True,
+        cwd=looking.ROOT,
+        env={},
+        check=True,
+    )
+
+    assert MOST_SHOWN - 1000 < len(done.stdout) <= MOST_SHOWN
 
 
 @pytest.mark.parametrize("path", ["/program", "/drawing"])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive import records
-from crawling.archive.reading import decoded
 from crawling.archive.records import IDENTICAL, Capture, Original, record_id
+from crawling.archive.unpacking import decoded
 from crawling.rules.addresses import read_address
 from crawling.rules.surt import surt
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.cache import cache
+from pydantic import TypeAdapter
 
 from crawling.errors import CrawlError
 from crawling.models import Page, Run
@@ -95,6 +96,9 @@ class Summary:
     more_hosts: int
 
 
+SUMMARIES = TypeAdapter(Summary)
+
+
 @dataclass(frozen=True)
 class Difference:
     """A page that is not the same in both runs. `old_id`, `new_id`: the ids of its URL in each, None where it is not there."""
@@ -119,10 +123,10 @@ def summary_of(old: Run, new: Run) -> Summary:
         return _count(old, new)
     # A run that goes on after its end, since failures are tried again, ends at another moment.
     name = f"compared-{old.pk}-{old.finished_at}-{new.pk}-{new.finished_at}".replace(" ", "T")
-    found: Summary | None = cache.get(name)
-    if found is None:
-        found = _count(old, new)
-        cache.set(name, found, REMEMBERED_SECONDS)
+    if (remembered := cache.get(name)) is not None:
+        return SUMMARIES.validate_python(remembered)
+    found = _count(old, new)
+    cache.set(name, SUMMARIES.dump_python(found), REMEMBERED_SECONDS)
     return found
 
 

@@ -121,7 +121,13 @@ RQ_QUEUES = {
 
 # Counts of the API's requests and refreshes of pages, which all web processes share. What a Redis loses here is a minute's count.
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENVIRONMENT.redis_url, "KEY_PREFIX": "crawlsite"}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": ENVIRONMENT.redis_url,
+        "KEY_PREFIX": "crawlsite",
+        "VERSION": 2,  # the first had pickles
+        "OPTIONS": {"serializer": "crawlsite.json_cache.JsonSerializer"},
+    }
 }
 API_REQUESTS_A_MINUTE = ENVIRONMENT.api_requests_a_minute
 WEB_THREADS = ENVIRONMENT.web_threads

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from crawling.errors import CrawlError
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
+from crawling.paging import cut
 from crawling.timed import time_limit
 
 #: comparing reads both runs whole; one that takes longer is broken off rather than left to keep the server busy
@@ -146,7 +147,7 @@ def differences(old: Run, new: Run, *, kind: str = "", host: str = "", after: st
         return [], None
     wanted = {"kinds": [kind] if kind else list(KINDS), "host": host, "after": after, "limit": limit + 1}
     rows = [Difference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})]
-    return rows[:limit], rows[limit - 1].url if len(rows) > limit else None
+    return cut(rows, limit, lambda row: row.url)
 
 
 def _ask(query: str, values: dict[str, object]) -> list[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ from crawling.errors import NotThere, UnknownCrawl, UnknownRun
 from crawling.idling import Why, why_idle
 from crawling.models import CrawlJob, Page, Run
 from crawling.models.jobs import WORKING_STATES
+from crawling.paging import cut
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ def stored_page(crawl_id: int, page_id: int) -> Page:
 def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tuple[list[RunView], int | None]:
     """A page of the crawl's runs, the latest first, and the number to go on before."""
     found = crawl.runs.order_by("-number")
-    rows = list((found if before is None else found.filter(number__lt=before))[: limit + 1])
-    runs = rows[:limit]
+    found = found if before is None else found.filter(number__lt=before)
+    runs, following = cut(list(found[: limit + 1]), limit, lambda run: run.number)
     counts = counts_of([run.pk for run in runs])
     idle = why_idle([run for run in runs if run.state in WORKING_STATES])
     views = [
@@ -68,4 +69,4 @@ def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tupl
         )
         for run in runs
     ]
-    return views, runs[-1].number if len(rows) > limit else None
+    return views, following

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from crawling.errors import CrawlError
 from crawling.models import Run
+from crawling.paging import cut
 from crawling.rules.simhash import NEAR_BITS
 from crawling.timed import time_limit
 
@@ -72,5 +73,6 @@ def list_alike(run: Run, kind: Likeness, *, after: int = 0, limit: int) -> tuple
     with time_limit(LONGEST_SECONDS, DuplicateSearchTookTooLong) as cursor:
         cursor.execute(QUERIES[kind], values)
         rows = cursor.fetchall()
-    items = [Alike(url, of, kind, distance, title, size) for _, url, of, distance, title, size in rows[:limit]]
-    return items, rows[limit - 1][0] if len(rows) > limit else None
+    rows, following = cut(rows, limit, lambda row: row[0])
+    items = [Alike(url, of, kind, distance, title, size) for _, url, of, distance, title, size in rows]
+    return items, following

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from crawling.models import ExtractedRow, Run
+from crawling.paging import page_of
 from crawling.spreadsheets import csv_lines
 
 CHUNK = 1000
@@ -15,8 +16,7 @@ COLUMNS = ("url", "name", "value")
 def list_extracted(run: Run, *, name: str = "", after: int = 0, limit: int) -> tuple[list[ExtractedRow], int | None]:
     """Rows in the order in which they were found, of all rules or of one."""
     found = ExtractedRow.objects.filter(run=run, pk__gt=after).select_related("url").order_by("pk")
-    rows = list((found.filter(name=name) if name else found)[: limit + 1])
-    return rows[:limit], rows[limit - 1].pk if len(rows) > limit else None
+    return page_of(found.filter(name=name) if name else found, limit)
 
 
 def as_csv(run: Run) -> Iterator[str]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
 
-from django.db.models import Count, Min, Model, QuerySet, Sum
+from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
 from crawling.counts import COUNTED
 from crawling.models import HostQueue, Page, Run, RunCount, Url, UrlState
 from crawling.page_filter import PageFilter
+from crawling.paging import cut, page_of
 from crawling.rules.statuses import explain
-
-M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Minute:
 def list_pages(run: Run, wanted: PageFilter, *, after: int = 0, limit: int) -> tuple[Sequence[Page], int | None]:
     """Answered fetches in the order in which their URLs were found."""
     found = wanted.of(run).select_related("url", "archive_file").filter(pk__gt=after)
-    return _page(found.order_by("pk"), limit)
+    return page_of(found.order_by("pk"), limit)
 
 
 def list_hosts(run: Run, *, text: str = "", after: int = 0, limit: int) -> tuple[list[HostView], int | None]:
@@ -69,7 +67,7 @@ def list_hosts(run: Run, *, text: str = "", after: int = 0, limit: int) -> tuple
     found = HostQueue.objects.select_related("host__shift__process__run__crawl").filter(run=run, pk__gt=after)
     if text:
         found = found.filter(host__name__contains=text)
-    rows, following = _page(found.order_by("pk"), limit)
+    rows, following = page_of(found.order_by("pk"), limit)
     return [_host(row) for row in rows], following
 
 
@@ -103,12 +101,6 @@ def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[Minute], int 
     since = datetime.fromtimestamp(after, UTC)
     counts = RunCount.objects.filter(run=run, minute__gt=since).values("minute").order_by("minute")
     sums = counts.annotate(**{f"total_{name}": Sum(name) for name in COUNTED})
-    rows = list(sums.values_list("minute", *(f"total_{name}" for name in COUNTED))[: limit + 1])
-    found = [Minute(*row) for row in rows[:limit]]
-    return found, int(found[-1].minute.timestamp()) if len(rows) > limit else None
-
-
-def _page(found: QuerySet[M], limit: int) -> tuple[list[M], int | None]:
-    """So many rows, and the id to go on from if there are more."""
-    rows = list(found[: limit + 1])
-    return rows[:limit], rows[limit - 1].pk if len(rows) > limit else None
+    found = sums.values_list("minute", *(f"total_{name}" for name in COUNTED))
+    rows = [Minute(*row) for row in found[: limit + 1]]
+    return cut(rows, limit, lambda row: int(row.minute.timestamp()))

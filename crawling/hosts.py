@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from crawling.host_filter import WantedHosts, blocks
 from crawling.models import BlackListEntry, CrawlJob, Host, HostQueue, RobotsFile
+from crawling.paging import cut
 from crawling.rules.statuses import explain
 from dnscache.models import DnsEntry
 
@@ -54,8 +55,9 @@ class Visitor:
 
 def list_hosts(wanted: WantedHosts) -> tuple[list[Known], str | None]:
     """A page of hosts by name, and the name to go on after."""
-    rows = list(wanted.found().select_related("shift__process__run__crawl").order_by("name")[: HOSTS + 1])
-    return know(rows[:HOSTS]), rows[HOSTS - 1].name if len(rows) > HOSTS else None
+    found = wanted.found().select_related("shift__process__run__crawl").order_by("name")
+    rows, following = cut(list(found[: HOSTS + 1]), HOSTS, lambda host: host.name)
+    return know(rows), following
 
 
 def know(hosts: Sequence[Host]) -> list[Known]:

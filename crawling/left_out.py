@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from crawling.counts import counts_of
 from crawling.models import Page, Run, RunStatusCount, TrapPattern, Url, UrlState, Verdict, VerdictCount
+from crawling.paging import cut
 from crawling.rules.filters import Rule
 from crawling.rules.statuses import explain
 from crawling.rules.traps import REASONS
@@ -73,10 +74,10 @@ def _may(row: RunStatusCount) -> int | None:
 
 def left_out(run: Run, key: str, *, after: int = 0, limit: int) -> tuple[list[LeftOut], int | None]:
     """A page of the addresses of one reason, in the order of finding, and the id to go on after."""
-    rows = _read(run, key, after, limit + 1)
+    rows, following = cut(_read(run, key, after, limit + 1), limit, lambda row: row.id)
     urls = dict(Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list("pk", "url"))
-    items = [LeftOut(row.id, row.url, row.sentence, row.depth, urls.get(row.via or 0, "")) for row in rows[:limit]]
-    return items, items[-1].id if len(rows) > limit else None
+    items = [LeftOut(row.id, row.url, row.sentence, row.depth, urls.get(row.via or 0, "")) for row in rows]
+    return items, following
 
 
 def each_left_out(run: Run, reasons: Sequence[Reason]) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from crawling.models import Run, TrapPattern
+from crawling.paging import page_of
 from crawling.rules.trapgate import TrapState
 from crawling.rules.traps import REASONS
 
@@ -41,9 +42,8 @@ class TrapView:
 def list_traps(run: Run, *, after: int = 0, limit: int) -> tuple[list[TrapView], int | None]:
     """The run's suspicious patterns and those already judged, in the order of finding."""
     found = TrapPattern.objects.filter(run=run, pk__gt=after).exclude(state=TrapState.WATCHED).order_by("pk")
-    rows = list(found[: limit + 1])
-    views = _views(run, rows[:limit])
-    return views, rows[limit - 1].pk if len(rows) > limit else None
+    rows, following = page_of(found, limit)
+    return _views(run, rows), following
 
 
 def undecided(run: Run, *, most: int) -> list[TrapView]:

@@ -12,6 +12,7 @@ from pydantic import Field, WithJsonSchema
 from crawling.api.parameters import LARGEST, Cursor, Limit
 from crawling.api.permissions import Asking, needs
 from crawling.models import Delivery, Listener
+from crawling.paging import page_of
 from crawling.rules.alerts import Event
 from crawling.services.alerts import remove_listener, save_listener, send_again
 
@@ -100,8 +101,8 @@ def remove(request: Asking, listener_id: ListenerId) -> Status:
 @may_view
 def deliveries(request: Asking, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     rows = get_object_or_404(Listener, pk=listener_id).deliveries.filter(pk__lt=cursor or LARGEST)
-    found = list(rows[: limit + 1])
-    return {"items": found[:limit], "next": found[limit - 1].pk if len(found) > limit else None}
+    found, following = page_of(rows, limit)
+    return {"items": found, "next": following}
 
 
 @alerts.post("/{listener_id}/deliveries/{delivery_id}/again", response=DeliveryOut, summary="Send it once more")

@@ -13,6 +13,7 @@ from crawling.api.permissions import Asking, may_change, may_view
 from crawling.checkpoints.keeping import ask_checkpoint
 from crawling.cursors import crawl_of, run_of
 from crawling.models import Checkpoint
+from crawling.paging import page_of
 
 checkpoints = Router()
 
@@ -44,8 +45,8 @@ def _out(row: Checkpoint) -> dict[str, Any]:
 @may_view
 def index(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     found = Checkpoint.objects.filter(run__crawl=crawl_of(crawl_id)).select_related("run")
-    rows = list((found if cursor is None else found.filter(pk__lt=cursor))[: limit + 1])
-    return {"items": [_out(row) for row in rows[:limit]], "next": rows[limit - 1].pk if len(rows) > limit else None}
+    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    return {"items": [_out(row) for row in rows], "next": following}
 
 
 @checkpoints.post("/{crawl_id}/checkpoints", response={202: CheckpointOut}, summary="Take a checkpoint of the latest run")

@@ -17,6 +17,7 @@ from crawling.api.schemas import CrawlDetail
 from crawling.cursors import crawl_of
 from crawling.errors import BadOrder
 from crawling.models import BlackListEntry, OrderRevision, RobotsException
+from crawling.paging import cut, page_of
 from crawling.rules.blacklist import BlackKind
 from crawling.services.blacklist import add_entry, remove_entry
 from crawling.services.editing import revert_edit
@@ -110,10 +111,9 @@ def preview(request: Asking, crawl_id: CrawlId, changes: Annotated[Changes, Body
 @scoping.get("/{crawl_id}/revisions", response=RevisionPage, summary="Who has edited the order, the latest edit first")
 @may_view
 def revisions(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    rows = crawl_of(crawl_id).revisions.select_related("by").filter(number__lt=LARGEST if cursor is None else cursor)[: limit + 1]
-    found = list(rows)
-    following = found[limit - 1].number if len(found) > limit else None
-    return {"items": [_revision(row) for row in found[:limit]], "next": following}
+    found = crawl_of(crawl_id).revisions.select_related("by").filter(number__lt=LARGEST if cursor is None else cursor)
+    rows, following = cut(list(found[: limit + 1]), limit, lambda row: row.number)
+    return {"items": [_revision(row) for row in rows], "next": following}
 
 
 @scoping.post("/{crawl_id}/revisions/{number}/revert", response=CrawlDetail, summary="Take an edit back by another")
@@ -149,9 +149,9 @@ def remove_exception(request: Asking, crawl_id: CrawlId, number: Number) -> Stat
 @blacklist.get("", response=BlackPage, summary="What no crawl may fetch, the latest entry first")
 @may_view
 def entries(request: Asking, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    rows = BlackListEntry.objects.select_related("by").filter(removed_at=None, pk__lt=LARGEST if cursor is None else cursor)[: limit + 1]
-    found = list(rows)
-    return {"items": [_entry(row) for row in found[:limit]], "next": found[limit - 1].pk if len(found) > limit else None}
+    found = BlackListEntry.objects.select_related("by").filter(removed_at=None, pk__lt=LARGEST if cursor is None else cursor)
+    rows, following = page_of(found, limit)
+    return {"items": [_entry(row) for row in rows], "next": following}
 
 
 @blacklist.post("", response={201: BlackOut}, summary="Keep all crawls from something, those at work within seconds")

@@ -25,6 +25,7 @@ from crawling.experiment.starting import (
     start_trial,
 )
 from crawling.models.trials import Trial
+from crawling.paging import page_of
 
 trials = Router()
 TrialId = Annotated[int, Path(ge=1, le=LARGEST)]
@@ -113,9 +114,9 @@ class TrialPage(Schema):
 @may_view
 def index(request: Asking, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     found = Trial.objects.select_related("by")
-    rows = list((found if cursor is None else found.filter(pk__lt=cursor))[: limit + 1])
-    views = trial_views(rows[:limit])
-    return {"items": [as_dict(view, with_requests=False) for view in views], "next": rows[limit - 1].pk if len(rows) > limit else None}
+    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    views = trial_views(rows)
+    return {"items": [as_dict(view, with_requests=False) for view in views], "next": following}
 
 
 @trials.post("", response={201: TrialDetail}, summary="Start a trial in the background")

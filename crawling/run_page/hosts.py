@@ -13,6 +13,7 @@ from crawling.frontier.names import held_at_gate
 from crawling.host_filter import blocks
 from crawling.models import Host, HostQueue, RobotsFile, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.paging import page_of
 from crawling.rules.outages import read_outage
 from crawling.rules.statuses import explain
 
@@ -83,8 +84,7 @@ def hosts_page(run: Run, *, text: str, sort: str, after: int | None, most: int) 
     last = queues.filter(pk=after).first() if after is not None else None
     if last is not None:
         queues = queues.filter(_beyond(last, sort))
-    rows = list(queues[: most + 1])
-    return rows[:most], rows[most - 1].pk if len(rows) > most else None
+    return page_of(queues, most)
 
 
 def _beyond(last: HostQueue, sort: str) -> Q:

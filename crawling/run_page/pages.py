@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from crawling.models import Page, Run
 from crawling.page_filter import PageFilter
+from crawling.paging import cut
 from crawling.timed import time_limit
 
 
@@ -30,4 +31,4 @@ def pages_of(run: Run, wanted: PageFilter, *, most: int, before: int | None = No
         for part in wanted.parts(run):
             found += part.filter(is_older).select_related("url").order_by("-fetched_at", "-url_id")[: most + 1]
     found.sort(key=lambda page: (page.fetched_at, page.pk), reverse=True)
-    return PageWindow(found[:most], found[most - 1].pk if len(found) > most else None)
+    return PageWindow(*cut(found, most, lambda page: page.pk))

@@ -14,6 +14,7 @@ from crawling.asked import asked_number
 from crawling.errors import BadOrder, CrawlError
 from crawling.inspecting import inspect
 from crawling.models import BlackListEntry, CrawlJob
+from crawling.paging import page_of
 from crawling.rules.addresses import BadUrl
 from crawling.rules.blacklist import BlackKind
 from crawling.services.blacklist import add_entry, remove_entry
@@ -39,8 +40,7 @@ def blacklist(request: HttpRequest) -> HttpResponse:
         if not errors:
             return redirect("crawling:blacklist")
     found, before = BlackListEntry.objects.select_related("by").filter(removed_at=None), asked_number(request, "before")
-    rows = list((found if before is None else found.filter(pk__lt=before))[: ENTRIES + 1])
-    entries, older = rows[:ENTRIES], rows[ENTRIES - 1].pk if len(rows) > ENTRIES else None
+    entries, older = page_of(found if before is None else found.filter(pk__lt=before), ENTRIES)
     typed = {name: request.POST.get(name, "") for name in ("kind", "text", "reason")}
     here = {"entries": entries, "older": older, "before": before, "kinds": KINDS, "typed": typed, "errors": errors}
     return render(request, "crawling/blacklist.html", here)

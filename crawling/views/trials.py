@@ -21,6 +21,7 @@ from crawling.experiment.paper import ERRATA, PAPER_RATIO, PAPER_ROWS
 from crawling.experiment.report import Column, TrialView, trial_view, trial_views
 from crawling.experiment.starting import start_trial
 from crawling.models.trials import Trial, TrialOutcome
+from crawling.paging import page_of
 from crawling.sending import Download, send
 from crawling.spreadsheets import csv_lines
 from crawling.trial_form import TrialForm
@@ -77,9 +78,8 @@ def numbers(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 def _list(request: HttpRequest, form: TrialForm, status: int = 200) -> HttpResponse:
     found, before = Trial.objects.select_related("by"), asked_number(request, "before")
-    rows = list((found if before is None else found.filter(pk__lt=before))[: A_PAGE + 1])
-    older = rows[A_PAGE - 1].pk if len(rows) > A_PAGE else None
-    context = {"views": trial_views(rows[:A_PAGE]), "older": older, "before": before, "form": form}
+    rows, older = page_of(found if before is None else found.filter(pk__lt=before), A_PAGE)
+    context = {"views": trial_views(rows), "older": older, "before": before, "form": form}
     return _live(request, "trials/trials.html", "trials/_trials.html", context, status)
 
 

@@ -1,0 +1,22 @@
+"""Lists by pages: one row more than a page holds tells whether there is a next page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+def page_of(found: QuerySet[M], limit: int) -> tuple[list[M], int | None]:
+    """Up to `limit` rows in one query, and the id after which the next page begins, if any."""
+    return cut(list(found[: limit + 1]), limit, lambda row: int(row.pk))
+
+
+def cut(rows: list[T], limit: int, key: Callable[[T], K]) -> tuple[list[T], K | None]:
+    """The first `limit` of up to `limit + 1` rows, and the key of the last of them if there are more."""
+    return rows[:limit], key(rows[limit - 1]) if len(rows) > limit else None

@@ -94,7 +94,7 @@ INSERT INTO crawling_scheduledstart (schedule_id, due_at, settled_at, outcome)
 SELECT 1, now() - make_interval(mins => n), now(), 'It was at work already.' FROM generate_series(1, %(rows)s) n
 """,
     """
-INSERT INTO crawling_listener (id, name, url, secret, events, is_on, created_at)
+INSERT INTO crawling_listener (id, name, url, sealed, events, is_on, created_at)
 SELECT n, 'Chat ' || n, 'https://hooks' || n || '.example/', '', ARRAY['finished'], true, now() FROM generate_series(1, 200) n
 """,
     """

@@ -76,5 +76,5 @@ def test_a_thread_may_leave_for_a_while():
 
 def hold(name):
     """A process that takes a core and says which; it ends when it is killed."""
-    program = f"from crawling import cores; cores.NAME = {name!r}\nwith cores.on_one_core() as core: print(core, flush=True); input()"
+    program = f"import {cores.__name__} as cores; cores.NAME = {name!r}\nwith cores.on_one_core() as core: print(core, flush=True); input()"
     return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stdin=subprocess.PIPE)

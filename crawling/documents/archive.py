@@ -26,9 +26,11 @@ def read(source: Source) -> Document:
     head = next(chunks, b"")
     beginning = replace(source, body=head, content_type="text/xml", charset=None)
     if head.lstrip()[:1] == b"<":
-        if read_root(beginning) not in sitemap.ROOTS:
+        root = read_root(beginning)
+        if root not in sitemap.ROOTS:
             return Document()
         document = sitemap.read_chunks(beginning, chain([head], chunks))
+        document = replace(document, is_index=root == sitemap.INDEX)
     elif source.url.endswith(".txt.gz"):
         parts = islice(chain([head], chunks), MOST_UNPACKED // CHUNK_BYTES + 1)
         document = text.read(replace(beginning, body=b"".join(parts)))

@@ -43,6 +43,7 @@ class Document:
     """What a document says. `text` is what a reader sees of it, up to MOST_TEXT characters; `canonical` the address it prefers.
 
     needs_browser: its content is made by scripts, which are not run here. extracted: (name, value) in document order.
+    is_index: its links lead to sitemaps.
     unread: why links behind its beginning are unknown; None: all of it was read.
     """
 
@@ -56,6 +57,7 @@ class Document:
     canonical: str = ""
     needs_browser: bool = False
     extracted: list[tuple[str, str]] = field(default_factory=list)
+    is_index: bool = False
     unread: Unread | None = None
 
 

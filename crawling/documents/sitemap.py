@@ -20,7 +20,8 @@ from crawling.rules.unread import Unread
 
 #: no type is their own: `xml` finds them by their root
 TYPES = ()
-ROOTS = frozenset({"urlset", "sitemapindex"})
+INDEX = "sitemapindex"
+ROOTS = frozenset({"urlset", INDEX})
 #: what one may have unpacked (sitemaps.org)
 MOST_BYTES = 50 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024

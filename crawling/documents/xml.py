@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from crawling.documents import feed, html, sitemap
 from crawling.documents.base import Document, Source
 from crawling.documents.charsets import decode
@@ -16,7 +18,7 @@ def read(source: Source) -> Document:
     if root in feed.ROOTS:
         return feed.read(source)
     if root in sitemap.ROOTS:
-        return sitemap.read(source)
+        return replace(sitemap.read(source), is_index=root == sitemap.INDEX)
     beginning, charset = decode(source.body[:2000], source.charset)
     if "http://www.w3.org/1999/xhtml" in beginning:
         return html.read(source)

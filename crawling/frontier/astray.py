@@ -10,8 +10,10 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.counting import COUNT_STATUSES, add_counts
 from crawling.frontier.outcomes import Outcome
-from crawling.models import Shift, UrlState
+from crawling.frontier.retrying import requeue_failed
+from crawling.models import CrawlJob, Shift, UrlState
 from crawling.rules.addresses import fingerprint
+from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import ASTRAY, MOST_REDIRECTS, FetchStatus, is_redirect
 
 #: the rows of some addresses, and where their answers lead
@@ -41,6 +43,19 @@ FROM was WHERE u.id = was.id RETURNING was.status
 """
 
 
+#: of the addresses of a loop that by which it was entered, if it has a try left
+ENTRY = """
+SELECT id FROM crawling_url WHERE id = ANY(%s) AND state = 's' AND attempts < %s
+ORDER BY redirects, id LIMIT 1
+"""
+#: tries of the entry of a loop which a cookie may open
+MOST_LOOP_TRIES = 3
+
+
+#: ids on the way into a loop and through it, and those of the loop alone
+Loop = tuple[list[int], list[int]]
+
+
 class Row(NamedTuple):
     """What a run has of an address; leads_to: where it redirects, or None."""
 
@@ -63,14 +78,23 @@ def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Outcom
         if one.answer and one.state == UrlState.SUCCEEDED and is_redirect(one.answer.status)
     }
     if leading:
-        astray |= _followed(cursor, shift.process.run_id, leading)
+        strays, loops = _followed(cursor, shift.process.run_id, leading)
+        astray |= strays
+        for url_id in _opened_again(cursor, shift, loops):
+            astray.pop(url_id, None)
     for status in set(astray.values()):
-        _fail(cursor, shift, [url for url, found in astray.items() if found == status], status)
+        ids = [url for url, found in astray.items() if found == status]
+        cursor.execute(LED_HERE, [ids])
+        _fail(cursor, shift, [url_id for (url_id,) in cursor.fetchall()], status)
 
 
-def _followed(cursor: CursorWrapper, run_id: int, leading: Mapping[int, str]) -> dict[int, FetchStatus]:
-    """Follow all redirects of a batch at once, as far as the run has been."""
+def _followed(cursor: CursorWrapper, run_id: int, leading: Mapping[int, str]) -> tuple[dict[int, FetchStatus], list[Loop]]:
+    """Follow all redirects of a batch at once, as far as the run has been.
+
+    Returns what each is that leads astray, and the loops.
+    """
     astray: dict[int, FetchStatus] = {}
+    loops: list[Loop] = []
     paths = {url_id: ([url_id], target) for url_id, target in leading.items()}
     for _ in range(MOST_REDIRECTS + 1):
         if not paths:
@@ -83,12 +107,39 @@ def _followed(cursor: CursorWrapper, run_id: int, leading: Mapping[int, str]) ->
                 continue
             if row.id in path:
                 astray |= dict.fromkeys(path, FetchStatus.REDIRECT_LOOP)
+                loops.append((path, path[path.index(row.id) :]))
             elif row.state == UrlState.FAILED and row.status in ASTRAY:
                 astray |= dict.fromkeys(path, FetchStatus(row.status))
             elif row.state == UrlState.SUCCEEDED and row.leads_to:
                 further[start] = ([*path, row.id], row.leads_to)
         paths = further
-    return astray
+    return astray, loops
+
+
+def _opened_again(cursor: CursorWrapper, shift: Shift, loops: Collection[Loop]) -> set[int]:
+    """Queue the entries of loops again, where the run keeps cookies: one of the loop may open it.
+
+    Returns the ids on the ways there, which have not failed yet.
+    """
+    run_id = shift.process.run_id
+    if not loops or not _keeps_cookies(run_id):
+        return set()
+    waiting: set[int] = set()
+    for way, loop in loops:
+        if waiting.isdisjoint(loop):
+            cursor.execute(ENTRY, [loop, MOST_LOOP_TRIES])
+            entry = cursor.fetchone()
+            if entry is None:
+                continue
+            _fail(cursor, shift, [entry[0]], FetchStatus.REDIRECT_LOOP)
+            requeue_failed(run_id, url_id=entry[0], keeps_tries=True)
+        waiting |= set(way)
+    return waiting
+
+
+def _keeps_cookies(run_id: int) -> bool:
+    crawl = CrawlJob.objects.only("fetching").get(runs=run_id)
+    return FetchingPart(**crawl.fetching).keeps_cookies
 
 
 def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[str, Row]:
@@ -98,9 +149,7 @@ def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[st
 
 
 def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStatus) -> None:
-    cursor.execute(LED_HERE, [ids])
-    every = [url_id for (url_id,) in cursor.fetchall()]
-    values: dict[str, Any] = {"ids": every, "run": shift.process.run_id, "status": int(status), "error": status.sentence}
+    values: dict[str, Any] = {"ids": ids, "run": shift.process.run_id, "status": int(status), "error": status.sentence}
     cursor.execute(FAIL, values)
     before = [before for (before,) in cursor.fetchall()]
     if not before:

@@ -77,7 +77,7 @@ WITH picked AS (
 )
 UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
-RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane
+RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane, u.nesting
 """  # noqa: S608  # a constant
 
 #: those that have anything to give
@@ -172,6 +172,7 @@ class ClaimedUrl:
     redirects: int = 0
     hops: int = 0
     lane: int = 0
+    nesting: int = 0
 
 
 def lease_hosts(

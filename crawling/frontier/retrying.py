@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.models import Run
-
 #: URLs in one transaction
 SLICE = 10_000
 
@@ -17,7 +15,8 @@ WITH slice AS (
       AND (%(url)s::bigint IS NULL OR id = %(url)s)
     LIMIT %(limit)s
 ), back AS (
-    UPDATE crawling_url SET state = 'q', shift_id = NULL, attempts = 0, losses = 0, due_at = NULL
+    UPDATE crawling_url SET state = 'q', shift_id = NULL, losses = 0,
+        attempts = CASE WHEN %(keeps_tries)s THEN attempts ELSE 0 END, due_at = NULL
     WHERE id IN (SELECT id FROM slice) RETURNING id, queue_id, status
 ), queues AS (
     UPDATE crawling_hostqueue q SET queued = q.queued + n, done = q.done - n, due_at = least(q.due_at, clock_timestamp()),
@@ -44,12 +43,29 @@ SELECT count(*) FROM back
 """
 
 
-def requeue_failed(run: Run, *, status: int | None, url_id: int | None = None) -> int:
-    """Queue some of the run's failed URLs again, of all, of those of one status, or one; returns how many. The caller holds the run's lock.
+def requeue_failed(
+    run_id: int,
+    *,
+    status: int | None = None,
+    url_id: int | None = None,
+    keeps_tries: bool = False,
+) -> int:
+    """Queue some of a run's failed URLs again: of all, of those of one status, or one.
+
+    Returns how many. The caller holds the run's lock.
+
+    keeps_tries: they have used as many tries as before.
 
     Shifts wait for that lock, and not for long: so many take a tenth of a second.
     """
     with connection.cursor() as cursor:
-        cursor.execute(RETRY, {"run": run.pk, "status": status, "url": url_id, "limit": SLICE})
+        values = {
+            "run": run_id,
+            "status": status,
+            "url": url_id,
+            "keeps_tries": keeps_tries,
+            "limit": SLICE,
+        }
+        cursor.execute(RETRY, values)
         row = cursor.fetchone()
     return int(row[0]) if row else 0

@@ -39,12 +39,13 @@ SELECT h.name, q.id FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.h
 
 #: ids follow the order of the arrays, and the order of ids is the order of visits among equals
 ADD_URLS = """
-INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops, state)
+INSERT INTO crawling_url (run_id, queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops,
+    nesting, state)
 SELECT %(run)s, new.queue_id, new.fingerprint, new.url, new.depth, new.rank, new.via, new.redirects, new.pattern, new.backlinks, new.hops,
-       %(state)s
+       new.nesting, %(state)s
 FROM unnest(%(queues)s::bigint[], %(fingerprints)s::bigint[], %(urls)s::text[], %(depths)s::int[], %(ranks)s::float8[],
-            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[], %(hops)s::int[])
-     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops, place)
+            %(vias)s::bigint[], %(redirects)s::int[], %(patterns)s::bigint[], %(backlinks)s::int[], %(hops)s::int[], %(nestings)s::int[])
+     WITH ORDINALITY AS new(queue_id, fingerprint, url, depth, rank, via, redirects, pattern, backlinks, hops, nesting, place)
 ORDER BY new.place
 ON CONFLICT (run_id, fingerprint) DO NOTHING
 RETURNING queue_id, fingerprint
@@ -209,6 +210,7 @@ class _Sower:
             "patterns": [row.trap.key if row.trap else row.pattern for row in rows],
             "backlinks": [int(gain) if counts_backlinks else None for gain in gained],
             "hops": [row.hops for row in rows],
+            "nestings": [row.nesting for row in rows],
             "state": self.state.value,
         }
         self.cursor.execute(ADD_URLS, values)

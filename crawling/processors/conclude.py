@@ -26,7 +26,7 @@ from crawling.rules.links import Links
 from crawling.rules.politeness import retry_after
 from crawling.rules.revalidation import read_etag
 from crawling.rules.simhash import simhash
-from crawling.rules.statuses import MOST_REDIRECTS, UNWANTED, FetchStatus, explain, is_redirect, may_pass, succeeded
+from crawling.rules.statuses import MOST_INDEXES, MOST_REDIRECTS, UNWANTED, FetchStatus, explain, is_redirect, may_pass, succeeded
 from crawling.rules.traps import pattern_of
 
 NOTHING = Document()
@@ -50,9 +50,11 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
     document = _read(address, fetched, kit)
     answer = _answer(address, dialled, fetched, document, target, is_personal=kit.is_personal)
     parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
-    if is_redirect(fetched.status) and (astray := _astray(claimed, address, target)):
+    if astray := _astray(claimed, address, fetched, target, document):
         return Outcome(claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel)
     links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, kit)
+    if document.is_index:
+        links = [replace(link, nesting=claimed.nesting + 1) for link in links]
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
     return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
 
@@ -84,8 +86,18 @@ def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
     return target if may_lead(address.scheme, target.scheme) else None
 
 
-def _astray(claimed: ClaimedUrl, address: Address, target: Address | None) -> FetchStatus | None:
-    """What is wrong with a redirect, as far as it can be seen from itself."""
+def _astray(
+    claimed: ClaimedUrl,
+    address: Address,
+    fetched: Fetched,
+    target: Address | None,
+    document: Document,
+) -> FetchStatus | None:
+    """What is wrong with where it leads, as far as it can be seen from itself."""
+    if document.is_index and claimed.nesting >= MOST_INDEXES:
+        return FetchStatus.NESTED_SITEMAPS
+    if not is_redirect(fetched.status):
+        return None
     if target is None:
         return FetchStatus.REDIRECT_NOWHERE
     if target.url == address.url:
@@ -115,7 +127,16 @@ def _links(
     if target:
         ruling = gate.judge(target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
         if ruling:
-            links.append(Candidate(target, claimed.depth, claimed.id, claimed.redirects + 1, hops=ruling.hops))
+            links.append(
+                Candidate(
+                    target,
+                    claimed.depth,
+                    claimed.id,
+                    claimed.redirects + 1,
+                    hops=ruling.hops,
+                    nesting=claimed.nesting,
+                )
+            )
     return links, gate.refusals
 
 

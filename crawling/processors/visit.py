@@ -13,7 +13,7 @@ from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.rules.budgets import NOTHING_SPENT, Spent
 from crawling.rules.outages import Outage, outage_after, patience, pause_after
-from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
+from crawling.rules.politeness import BACKOFFS, JITTER, backoff_after, delay_after, read_retry_after
 from crawling.rules.robots import Robots
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.sharing import seconds_aside
@@ -138,8 +138,15 @@ class Visit:
             self.keep_budget()
 
     def note_throttling(self, fetched: Fetched) -> None:
-        """The host wishes to be left alone, and is; should it wish so for longer than the crawl waits, it is given up."""
-        self._note_outage(fetched, self.host_free_at - time.monotonic())
+        """The host wishes to be left alone, and is.
+
+        Should it wish so for longer than the crawl waits, it is given up: at once, if it says so.
+        """
+        rest = self.host_free_at - time.monotonic()
+        self._note_outage(fetched, rest)
+        most = patience(self.politeness.host_patience_seconds, was_heard=self.was_heard)
+        if rest > most * (1 + JITTER):
+            self._give_up(fetched.status)
 
     def _note_outage(self, fetched: Fetched, pause_seconds: float) -> None:
         now, error = datetime.now(UTC), fetched.error or explain(fetched.status)
@@ -147,9 +154,13 @@ class Visit:
         self.outage = outage_after(self.outage, fetched.status, error, now=now, pause_seconds=pause_seconds, patience_seconds=most)
         self.is_outage_kept = False
         if self.outage.gives_up_at <= now:
-            self.given_up = Fetched(fetched.status, error=self.outage.last_words)
-            # Nobody is asked any more: its URLs need not wait for the host's clock.
-            self.outage_ends, self.free_at = 0.0, time.monotonic()
+            self._give_up(fetched.status)
+
+    def _give_up(self, status: int) -> None:
+        assert self.outage is not None
+        self.given_up = Fetched(status, error=self.outage.last_words)
+        # Nobody is asked any more: its URLs need not wait for the host's clock.
+        self.outage_ends, self.free_at = 0.0, time.monotonic()
 
     def recover(self) -> None:
         """The host has answered."""

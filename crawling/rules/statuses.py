@@ -7,6 +7,8 @@ from http import HTTPStatus
 
 #: as many as browsers follow (WHATWG Fetch, HTTP-redirect fetch)
 MOST_REDIRECTS = 20
+#: sitemap indexes in a row; sitemaps.org lets none name another
+MOST_INDEXES = 3
 #: an answer without a document: the one that we have is still right
 NOT_MODIFIED_STATUS = 304
 
@@ -36,6 +38,7 @@ class FetchStatus(IntEnum):
     ARCHIVE_BUSY = -20
     MEMORY_BUSY = -21
     MEMORY_SPENT = -22
+    NESTED_SITEMAPS = -23
     TRAP = -30
     FILTERED = -40
     BLACK_LISTED = -41
@@ -73,6 +76,7 @@ SENTENCES = {
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
     FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
     FetchStatus.MEMORY_SPENT: "Reading the document took more memory than its work process may have.",
+    FetchStatus.NESTED_SITEMAPS: (f"More than {MOST_INDEXES} sitemap indexes led from one to the next; its entries were not taken."),
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
     FetchStatus.BLACK_LISTED: "The black list of all crawls holds this address.",

@@ -30,7 +30,7 @@ def retry_failed(crawl: CrawlJob, *, by: User | None = None, status: int | None 
         count, done = _requeue(run, by, status, url_id)
     while done < count:  # what has failed again meanwhile is not tried once more
         with locked_run(latest.pk) as run:
-            done += requeue_failed(run, status=status) or count
+            done += requeue_failed(run.pk, status=status) or count
     if run.state in WORKING_STATES:
         enroll(run)
         ask_for_shifts(run)
@@ -44,7 +44,7 @@ def _requeue(run: Run, by: User | None, status: int | None, url_id: int | None) 
     which_failed = {"status": status, "pk": url_id}
     failed = run.urls.filter(state=UrlState.FAILED, **{name: value for name, value in which_failed.items() if value is not None})
     count = failed.count()
-    done = requeue_failed(run, status=status, url_id=url_id)
+    done = requeue_failed(run.pk, status=status, url_id=url_id)
     if not count:
         which = "" if status is None else f" with status {status}"
         raise WrongState(

@@ -68,6 +68,35 @@ def test_a_chain_that_ends_nowhere_or_never_has_failed_as_a_whole(make_site, cra
     check_counts(run)
 
 
+@pytest.mark.parametrize("batch_size", [1, 100])
+def test_a_loop_that_a_cookie_opens_is_entered_again(make_site, crawl_to_the_end, batch_size):
+    def home(request):
+        is_let_in = "seen=1" in request.headers.get("Cookie", "")
+        return (200, {"Content-Type": "text/html"}, "inside") if is_let_in else moved("/gate")
+
+    pages = {"/in": moved("/home"), "/home": home, "/gate": moved("/home", **{"Set-Cookie": "seen=1"})}
+    site = make_site({"/": links("/in"), **pages})
+
+    run = crawl_to_the_end(f"{site.url}/", batch_size=batch_size, cookies=True)
+
+    assert ends(run) == {"/": ("s", 200), "/in": ("s", 302), "/home": ("s", 200), "/gate": ("s", 302)}
+    assert Counter(site.paths) == {"/": 1, "/in": 1, "/home": 2, "/gate": 1}
+    assert run.pages.get(url__url__endswith="/home").status == 200
+    check_counts(run)
+
+
+@pytest.mark.parametrize("batch_size", [1, 100])
+def test_a_loop_that_no_cookie_opens_ends(make_site, crawl_to_the_end, batch_size):
+    pages = {"/in": moved("/a"), "/a": moved("/b", **{"Set-Cookie": "x=1"}), "/b": moved("/a")}
+    site = make_site({"/": links("/in"), **pages})
+
+    run = crawl_to_the_end(f"{site.url}/", batch_size=batch_size, cookies=True)
+
+    assert ends(run) == {"/": ("s", 200), **dict.fromkeys(pages, ("f", LOOP))}
+    assert site.paths.count("/a") <= 3
+    check_counts(run)
+
+
 def test_a_redirect_to_a_page_that_is_known_is_a_success(make_site, crawl_to_the_end):
     site = make_site({"/": links("/page", "/old", "/older"), "/page": "x", "/old": moved("/page"), "/older": moved("/old")})
 

@@ -83,6 +83,12 @@ def closes_under_the_second(talk):
     return answer(links("/a") if talk.path == "/" else "a")
 
 
+def asked_again_after_the_delay(seen):
+    asked = [asked.at for asked in seen.server.asked if asked.target == "/a"]
+    wrong = [] if seen.url("/a").attempts == 1 else ["it cost a try"]
+    return wrong + ([] if asked[1] - asked[0] >= 0.5 else ["asked again at once"])
+
+
 TOO_BIG = ("f", FetchStatus.TOO_BIG)
 MALFORMED = ("f", FetchStatus.MALFORMED)
 #: more than the claim of 6 MiB lets documents be
@@ -149,7 +155,8 @@ CASES += [
         "a kept connection that is closed under the next request",
         closes_under_the_second,
         pages_end={"/a": ("s", 200)},
-        judge=lambda seen: [] if seen.url("/a").attempts == 1 else ["it cost a try"],
+        order={"delay_seconds": 0.5},
+        judge=asked_again_after_the_delay,
         small=True,
     ),
 ]
@@ -164,4 +171,13 @@ CASES += [
         "a brotli bomb": answer(brotlicffi.compress(bytes(20 * MIB)), {"Content-Encoding": "br"}),
         "a zstd bomb": answer(zstd.compress(bytes(200 * MIB)), {"Content-Encoding": "zstd"}),
     }.items()
+]
+CASES += [
+    Case("a gzip bomb, and the usual claim", answer(bomb(31), {"Content-Encoding": "gzip"}), verdict=TOO_BIG),
+    Case(
+        "a body without end, and the usual claim",
+        without_end(b"", b"x" * MIB),
+        verdict=TOO_BIG,
+        seconds=20,
+    ),
 ]

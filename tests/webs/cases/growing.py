@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from gzip import compress
+from hashlib import sha256
 
+from crawling.rules.statuses import FetchStatus
 from tests.webs.case import Case, answer
 
 XML = "application/xml"
@@ -79,7 +82,33 @@ SHAPES = {
     "tables in each other": (b"<table><td><b>", ""),
 }
 
+
+def names_maps(talk):
+    """Return a sitemap index of two more, packed in half of all cases; no name has a number."""
+    made = sha256(talk.path.encode()).hexdigest().translate(LETTERS)
+    origin = talk.server.origin
+    entries = (f"<sitemap><loc>{origin}/{name}.xml</loc></sitemap>" for name in (made[:8], made[8:16]))
+    body = f"<sitemapindex>{''.join(entries)}</sitemapindex>".encode()
+    return answer(compress(body, mtime=0) if made[16] < "i" else body, kind=XML)
+
+
+def ends_at_the_fourth(seen):
+    of_host = seen.run.urls.filter(url__startswith=seen.server.origin)
+    ends = Counter(of_host.values_list("state", "status"))
+    wanted = {("s", 200): 7, ("f", FetchStatus.NESTED_SITEMAPS): 8}
+    return [] if ends == wanted else [f"ended as {dict(ends)}"]
+
+
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+
 CASES: list[Case] = [
+    Case(
+        "sitemap indexes in each other, without end and without numbers",
+        names_maps,
+        most_requests=15,
+        judge=ends_at_the_fourth,
+        small=True,
+    ),
     Case(
         "entities in a sitemap that nobody expands",
         {"/": sitemap_with_entities, "/a": answer("a")},

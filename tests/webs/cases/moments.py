@@ -17,9 +17,16 @@ def opens_with_a_cookie(talk):
     return answer("inside") if is_seen else moved("/", **{"Set-Cookie": "seen=1"})
 
 
+def opens_with_a_cookie_of_the_gate(talk):
+    is_seen = "seen=1" in talk.asked.headers.get("cookie", "")
+    return answer("inside") if is_seen else moved("/gate")
+
+
 def robots_txt_comes_the_second_time(talk):
     return answer(status=500) if talk.try_number == 1 else answer("User-agent: *", kind="text/plain")
 
+
+wishes_for_days = answer(status=503, headers={"Retry-After": "900000"})
 
 CASES: list[Case] = [
     Case(
@@ -42,6 +49,13 @@ CASES: list[Case] = [
         small=True,
     ),
     Case(
+        "redirects that end nowhere",
+        {"/": moved("/a"), "/a": moved("mailto:nobody@a.test")},
+        verdict=("f", FetchStatus.REDIRECT_NOWHERE),
+        pages_end={"/a": ("f", FetchStatus.REDIRECT_NOWHERE)},
+        small=True,
+    ),
+    Case(
         "a redirect to a page that is known",
         {"/": answer(links("/a", "/b")), "/a": moved("/b"), "/b": answer("b")},
         pages_end={"/a": ("s", 302), "/b": ("s", 200)},
@@ -51,6 +65,23 @@ CASES: list[Case] = [
         "a page behind a cookie",
         {"/": opens_with_a_cookie},
         tries=2,
+        order={"cookies": True},
+        small=True,
+    ),
+    Case(
+        "a circle of two that a cookie opens",
+        {"/": opens_with_a_cookie_of_the_gate, "/gate": moved("/", **{"Set-Cookie": "seen=1"})},
+        tries=2,
+        pages_end={"/gate": ("s", 302)},
+        order={"cookies": True},
+        small=True,
+    ),
+    Case(
+        "a circle of two that no cookie opens",
+        {"/": moved("/gate"), "/gate": moved("/", **{"Set-Cookie": "seen=1"})},
+        verdict=("f", FetchStatus.REDIRECT_LOOP),
+        tries=3,
+        pages_end={"/gate": ("f", FetchStatus.REDIRECT_LOOP)},
         order={"cookies": True},
         small=True,
     ),
@@ -75,6 +106,14 @@ CASES: list[Case] = [
         {"/": answer(status=429, headers={"Retry-After": "900000"})},
         verdict=("f", FetchStatus.HOST_BUSY),
         order=AT_ONCE,
+        small=True,
+    ),
+    Case(
+        "a wish for days of rest, and a crawl that waits for seconds",
+        {"/": answer(links("/a", "/b")), "/a": wishes_for_days, "/b": wishes_for_days},
+        pages_end=dict.fromkeys(("/a", "/b"), ("f", FetchStatus.HOST_BUSY)),
+        most_requests=4,
+        order={"host_patience_seconds": 3},
         small=True,
     ),
     Case(

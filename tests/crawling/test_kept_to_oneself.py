@@ -12,7 +12,9 @@ from crawling.fetching import change_asking
 from crawling.models import AllowedNetwork, Page
 from crawling.rules.secrets import MASK, masked_head
 from crawling.rules.sections.fetching import shows_itself
+from crawling.rules.statuses import FetchStatus
 from tests.crawling.pages import browser, soup
+from tests.proxies import serve_proxy
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
@@ -34,6 +36,29 @@ def test_pages_of_a_secret_header_are_not_reused_once_it_is_edited_out(make_site
     assert not Page.objects.get(run=second).is_personal
     assert Page.objects.get(run=second).reused_from is None
     assert site.paths.count("/") == 2
+
+
+@pytest.fixture
+def asks_by(request):
+    """Fields of an order by which a site may know the crawl."""
+    if request.param == "headers":
+        yield {"headers": {"X-Key": "hunter2"}}
+    else:
+        with serve_proxy("socks5") as proxy:
+            yield {"proxy": f"socks5://127.0.0.1:{proxy.port}"}
+
+
+@pytest.mark.parametrize("asks_by", ["headers", "proxy"], indirect=True)
+def test_robots_txt_as_one_crawl_is_told_binds_no_other(asks_by, make_site, crawl_to_the_end):
+    answers = iter([(404, {}, ""), (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")])
+    site = make_site({"/": "for you alone", "/robots.txt": lambda request: next(answers)})
+
+    first = crawl_to_the_end(f"{site.url}/", name="first", **asks_by)
+    second = crawl_to_the_end(f"{site.url}/", name="second")
+
+    assert first.urls.get().status == 200
+    assert second.urls.get().status == FetchStatus.ROBOTS_FORBID
+    assert [request.path for request in site.log] == ["/robots.txt", "/", "/robots.txt"]
 
 
 def test_viewers_see_that_cookies_were_set_and_not_their_values(make_site, crawl_to_the_end):

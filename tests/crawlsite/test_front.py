@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 from django.http import HttpResponse, StreamingHttpResponse
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 
 from crawlsite.downloads import FewDownloads
 from crawlsite.env import for_child
@@ -106,3 +106,16 @@ def test_downloads_take_a_quarter_of_the_threads_and_leave_their_places(settings
     first.close()
     second.close()  # its reader left
     assert [gate(request.get("/file")).status_code for _ in range(3)] == [200, 200, 503]
+
+
+@pytest.mark.django_db
+def test_the_site_lets_so_many_download_at_a_time(django_user_model, settings):
+    settings.WEB_THREADS = 8
+    browser = Client()
+    browser.force_login(django_user_model.objects.create_superuser("ada"))
+
+    downloads = [browser.get("/dns/minutes.csv") for _ in range(3)]
+
+    assert [download.status_code for download in downloads] == [200, 200, 503]
+    for download in downloads:
+        download.close()

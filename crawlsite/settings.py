@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "crawlsite.downloads.FewDownloads",
     "crawlsite.refreshes.SharedRefreshes",
     "crawlsite.busy.BusyPages",
+    "crawlsite.login_counts.KnownBrowsers",
     "axes.middleware.AxesMiddleware",
     "crawlsite.alarms.AlarmsInRefreshes",  # innermost but for the view: what it adds counts for the ETag, and it knows the user
 ]
@@ -146,11 +147,12 @@ AUTH_PASSWORD_VALIDATORS = [
 # The what-if page has three fields a process and two a class, and up to 1,000 and 50 of them.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
 
-# Wrong passwords are counted by address, and by address and name where many share one. By name alone anybody could keep somebody out.
+# Wrong passwords are counted by address and, more mildly, by name (`crawlsite.login_counts`).
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 AXES_FAILURE_LIMIT = WRONG_PASSWORDS
 AXES_COOLOFF_TIME = PAUSE
-AXES_LOCKOUT_PARAMETERS = ["ip_address"]
+AXES_HANDLER = "crawlsite.login_counts.Counts"
+AXES_LOCKOUT_PARAMETERS = "crawlsite.login_counts.counted_by"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = False
 AXES_CLIENT_IP_CALLABLE = "crawlsite.logins.visitor_address"

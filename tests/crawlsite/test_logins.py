@@ -54,3 +54,48 @@ def test_without_a_proxy_nobody_chooses_his_address(rf):
     request = rf.get("/login/", headers={"X-Forwarded-For": "198.51.100.1"})
 
     assert logins.visitor_address(request) == "127.0.0.1"
+
+
+def guess_from_everywhere(count: int) -> None:
+    """Wrong passwords for one name, each from an address of its own."""
+    for number in range(count):
+        Client(REMOTE_ADDR=f"203.0.113.{number}").post("/login/", WRONG)
+
+
+@pytest.fixture
+def attacked(admin):
+    """A browser in which `admin` was logged in before; its name is guessed at from everywhere."""
+    browser = Client(REMOTE_ADDR="198.51.100.1")
+    assert browser.post("/login/", RIGHT).status_code == 302
+    browser.post("/logout/")
+    guess_from_everywhere(10 * logins.WRONG_PASSWORDS)
+    return browser
+
+
+def test_a_name_that_is_guessed_at_from_many_addresses_is_closed_to_new_ones(attacked):
+    assert Client(REMOTE_ADDR="203.0.113.250").post("/login/", RIGHT).status_code == 429
+
+
+def test_who_logged_in_there_before_is_not_kept_out_by_guesses_of_others(attacked):
+    attacked.defaults["REMOTE_ADDR"] = "192.0.2.9"  # the telephone is elsewhere today
+
+    assert attacked.post("/login/", RIGHT).status_code == 302
+
+
+def test_on_the_machine_itself_nobody_is_kept_out_by_guesses_of_others(attacked):
+    assert Client(REMOTE_ADDR="127.0.0.1").post("/login/", RIGHT).status_code == 302
+
+
+def test_a_cookie_of_another_user_opens_nothing(attacked):
+    User.objects.create_user("eve", password="another password")
+    eve = Client(REMOTE_ADDR="203.0.113.250")
+    assert eve.post("/login/", {"username": "eve", "password": "another password"}).status_code == 302
+    eve.post("/logout/")
+
+    assert eve.post("/login/", RIGHT).status_code == 429
+
+
+def test_a_known_browser_may_be_wrong_no_more_often_than_others(attacked):
+    answers = [attacked.post("/login/", WRONG).status_code for _ in range(11)]
+
+    assert answers[-1] == 429

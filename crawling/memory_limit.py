@@ -14,8 +14,13 @@ MIB = 1024 * 1024
 BESIDE_BYTES = 150 * MIB
 #: the system's 8 MiB for each thread would be most of what a limit allows
 STACK_BYTES = 2 * MIB
-#: glibc's mallopt: memory of so many bytes is given back to the system as soon as it is free; and how many arenas threads may spread over
+#: glibc's mallopt: a piece of so many bytes is given back to the system as soon as it is free. Setting
+#: it ends glibc's own adjustment of the next, at 128 KiB of which each page's memory would be given
+#: back and taken anew: 110 page faults and 0.3 ms a page of 96 KB
 M_MMAP_THRESHOLD, LARGE_BYTES = -3, 256 * 1024
+#: so much free memory an arena keeps
+M_TRIM_THRESHOLD, KEPT_BYTES = -1, 8 * MIB
+#: how many arenas threads may spread over
 M_ARENA_MAX, ARENAS = -8, 2
 #: the kernel ends a work process sooner than what it works for, as PostgreSQL
 OOM_SCORE = "500"
@@ -31,6 +36,7 @@ class MemoryLimit:
         threading.stack_size(STACK_BYTES)
         if sys.platform == "linux" and hasattr(_libc, "mallopt"):
             _libc.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
+            _libc.mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
             _libc.mallopt(M_ARENA_MAX, ARENAS)
 
     def allow(self, held_bytes: int) -> None:

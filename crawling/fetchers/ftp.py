@@ -12,20 +12,18 @@ from mimetypes import guess_type
 from urllib.parse import unquote_to_bytes
 
 import pycurl
-from requests.exceptions import ChunkedEncodingError, RequestException, Timeout
+from requests.exceptions import RequestException, Timeout
 
-from crawling.fetchers.egress import bracketed
 from crawling.fetchers.faults import Forbidden, why_not
 from crawling.fetchers.http import Fetched
-from crawling.fetchers.lines import bare_handle
+from crawling.fetchers.lines import bare_handle, bracketed
 from crawling.fetchers.listing import HEADERS, as_page
 from crawling.fetchers.task import Task
-from crawling.fetchers.transfer import Limits, Transfer
+from crawling.fetchers.transfer import MOST_HEAD_BYTES, Limits, Transfer
 from crawling.rules.statuses import FetchStatus
 
 #: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
 AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
-MOST_REPLY_BYTES = 64 * 1024
 
 
 class _Refusal(Exception):
@@ -41,15 +39,9 @@ class _Session(Transfer):
 
     said = ""
 
-    def _guarded_line(self, line: bytes) -> int | None:
-        if not self._is_in_time(line):
-            return -1
-        self._head_bytes += len(line)
-        if self._head_bytes > MOST_REPLY_BYTES:
-            return self._end(ChunkedEncodingError("the server's replies go on without end"))
+    def _line(self, line: bytes) -> None:
         self.said = line.decode("latin-1").strip()
         self.status = int(self.said[:3]) if self.said[:3].isdecimal() else self.status or 1
-        return None
 
 
 def fetch_ftp(task: Task) -> Fetched:
@@ -90,7 +82,7 @@ def _url(task: Task, path: str) -> str:
 def _said(curl: pycurl.Curl, task: Task) -> tuple[bytes, bool]:
     """What the server sends, and whether it is too much. Raises _Refusal and requests' exceptions."""
     limits = Limits(
-        task.document_seconds, task.max_bytes + 2 * MOST_REPLY_BYTES, task.read_seconds, task.read_seconds, task.max_bytes
+        task.document_seconds, task.max_bytes + 2 * MOST_HEAD_BYTES, task.read_seconds, task.read_seconds, task.max_bytes
     )  # fmt: skip
     dial = str(ip_address(task.dial))
     session = _Session(

@@ -14,9 +14,9 @@ from requests.exceptions import RequestException
 
 from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.decoding import PIECE_BYTES
-from crawling.fetchers.dial import Body, PinnedSession
-from crawling.fetchers.egress import Way
+from crawling.fetchers.dial import Body, PinnedRequest, PinnedSession
 from crawling.fetchers.faults import Stale, why_not
+from crawling.fetchers.lines import Way
 from crawling.fetchers.progress import say
 from crawling.fetchers.room import Room
 from crawling.rules.exchanges import Exchange
@@ -144,18 +144,19 @@ def fetch(
     body: Body | None = None
     fetched = Fetched(FetchStatus.BROKEN_ANSWER)
     try:
-        response = session.get_pinned(
+        request = PinnedRequest(
             url,
             address=address,
             headers=headers,
-            timeout=how.timeouts,
             method=how.method,
             body=how.body,
-            way=how.way,
             most=max_bytes,
+            is_proxy_trusted=how.way is not None and how.way.proxy.is_trusted,
             received=received,
             wants=lambda status, fields: not _unwanted(status, fields, judge),
         )
+        proxies = {"all": how.way.url} if how.way else None
+        response = session.send(request, timeout=how.timeouts, proxies=proxies)
         body = cast(Body, response.raw)
         fetched = _read(response, started, max_bytes, room or Room(), how, judge, keep=keep)
     except RequestException as fault:

@@ -14,9 +14,9 @@ from crawling.documents.base import Reading
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.egress import Way
 from crawling.fetchers.hosts import HostSession
 from crawling.fetchers.http import Fetched, How, Judge, fetch
+from crawling.fetchers.lines import Way
 from crawling.fetchers.progress import say
 from crawling.fetchers.registry import FETCHERS
 from crawling.fetchers.room import Room

@@ -7,7 +7,7 @@ from django.utils import timezone
 from requests.exceptions import RequestException
 
 from crawling.allowlists import allowed_networks
-from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.dial import PinnedRequest, PinnedSession
 from crawling.fetchers.faults import why_not
 from crawling.identity import identity
 from crawling.models import Delivery
@@ -42,7 +42,14 @@ def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
         "X-Crawlsite-Signature": signature(secret, timestamp, body),
     }
     try:
-        with session.get_pinned(address.url, address=vetted.permitted[0], headers=headers, method="POST", body=body) as response:
+        request = PinnedRequest(
+            address.url,
+            address=vetted.permitted[0],
+            headers=headers,
+            method="POST",
+            body=body,
+        )
+        with session.send(request) as response:
             return f"Answered {response.status_code}.", 200 <= response.status_code < 300
     except RequestException as error:
         return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import socket
 import struct
+import termios
 import threading
 import time
 from contextlib import contextmanager
@@ -63,6 +65,18 @@ def read_request(connection):
             return None
         head += piece
     return head.split(b" ", 2)[1]
+
+
+#: states of tcp(7) in which what was sent may still arrive: ESTABLISHED and CLOSE_WAIT
+OPEN = (1, 8)
+
+
+def wait_until_it_is_there(connection):
+    """Return once the other end's kernel has all that was sent, or takes no more."""
+    while connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in OPEN:
+        if not any(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))):
+            return
+        time.sleep(0.001)
 
 
 def reset(connection):

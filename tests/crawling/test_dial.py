@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 from requests.exceptions import ConnectionError, InvalidURL, ReadTimeout, SSLError
 
-from crawling.fetchers.dial import PinnedSession
+from crawling.fetchers.dial import PinnedRequest, PinnedSession
 from crawling.rules.vetting import Allowed, vet
 from dnscache.lookup import ask
 from tests.servers import make_certificate, require_openssl, tls_context
@@ -25,9 +25,10 @@ def certificate(tmp_path_factory):
     return make_certificate(tmp_path_factory.mktemp("tls"), "secure.test", "other.test")
 
 
-def text(session, url, *, headers=AGENT, **options):
+def text(session, url, *, headers=AGENT, timeout=(5, 5), **options):
     """Read an answer to its end."""
-    with session.get_pinned(url, headers=headers, **options) as response:
+    request = PinnedRequest(url, headers=headers, **options)
+    with session.send(request, timeout=timeout) as response:
         return response.content.decode()
 
 
@@ -72,7 +73,8 @@ def test_a_redirect_is_handed_back_not_followed(session, make_site):
     inside = make_site({"/secret": "no"}, address="127.0.0.3")
     site = make_site({"/": (302, {"Location": f"{inside.url}/secret"}, "")})
 
-    with session.get_pinned(f"{site.url}/", address=site.address, headers=AGENT) as response:
+    request = PinnedRequest(f"{site.url}/", address=site.address, headers=AGENT)
+    with session.send(request) as response:
         assert (response.status_code, response.headers["Location"]) == (302, f"{inside.url}/secret")
     assert not inside.connections
 

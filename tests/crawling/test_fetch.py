@@ -59,6 +59,14 @@ def test_chunked_bodies_are_put_together():
         assert get(url).body == b"a" * 70_000 + b"b" + b"c" * 9
 
 
+def test_a_body_in_thousands_of_chunks_of_one_byte_is_put_together():
+    body = bytes(range(256)) * 100
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+
+    with serve_raw(say(OK + b"Transfer-Encoding: chunked\r\n\r\n", chunks)) as (url, _):
+        assert get(url).body == body
+
+
 def test_a_body_without_a_length_ends_with_the_connection():
     with serve_raw(say(OK + b"\r\n" + b"x" * 100_000)) as (url, _):
         assert get(url).body == b"x" * 100_000

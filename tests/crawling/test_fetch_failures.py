@@ -8,13 +8,14 @@ import time
 import pytest
 
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.egress import Way
 from crawling.fetchers.http import How
+from crawling.fetchers.lines import Way
 from crawling.rules.proxies import Proxy
 from crawling.rules.statuses import FetchStatus
-from tests.crawling.raw import OK, get, reset, say, serve_raw
+from tests.crawling.raw import OK, get, read_request, reset, say, say_all, serve_raw
 from tests.servers import make_certificate, require_openssl, tls_context
 
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 #: wait a moment for each phase instead of five seconds
 QUICK = How(timeouts=(0.2, 0.2))
 
@@ -64,6 +65,25 @@ def test_an_endless_stream_that_never_becomes_a_body_is_broken_off(stream):
 
     assert (fetched.status, fetched.body) == (FetchStatus.BROKEN_ANSWER, b"")
     assert re.search("goes on without end|Too (many|large) response headers", fetched.error)
+
+
+def test_a_body_in_chunks_of_one_byte_without_end_costs_a_moment_of_the_processor():
+    over = threading.Event()
+
+    def talk(connection):
+        read_request(connection)
+        say_all(connection, [OK + CHUNKED, *[b"1\r\nx\r\n" * 10_000] * 2000])
+        over.set()
+
+    with serve_raw(talk) as (url, _):
+        began = time.thread_time()
+        fetched = get(url, max_bytes=50_000_000)
+        seconds = time.thread_time() - began
+
+    assert over.wait(10)  # the server was hung up on
+    assert (fetched.status, fetched.body) == (FetchStatus.BROKEN_ANSWER, b"")
+    assert "without end" in fetched.error
+    assert seconds < 5  # tenths of a second; all of the 20 MB take half a minute
 
 
 ENDLESS_GZIP = {

@@ -7,7 +7,7 @@ import pytest
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import How
 from crawling.rules.statuses import FetchStatus
-from tests.crawling.raw import OK, get, read_request, reset, say, serve_raw
+from tests.crawling.raw import OK, get, read_request, reset, say, serve_raw, wait_until_it_is_there
 from tests.servers import make_certificate, require_openssl, tls_context
 
 
@@ -78,10 +78,34 @@ def test_chunks_that_go_wrong_spoil_no_other_answer():
         assert len(accepted) == 2
 
 
-def test_what_stands_behind_the_last_chunk_is_no_part_of_the_next_answer():
-    surplus = say(CHUNKED + b"0\r\n\r\n" + ANSWER.replace(b"hi", b"no"), then=say(ANSWER))
-    with serve_raw(surplus, say(ANSWER)) as (url, _), PinnedSession() as session:
+NEXT = ANSWER.replace(b"hi", b"no")
+
+
+@pytest.mark.parametrize("surplus", [b"zz", NEXT, NEXT[:-1], NEXT[:20], b"HTTP/1.1 103 X\r\n\r\n"])
+def test_what_stands_behind_the_last_chunk_is_no_part_of_the_next_answer(surplus):
+    """What comes with the chunk libcurl throws away. It keeps the connection and does not tell."""
+    first = say(CHUNKED + b"0\r\n\r\n" + surplus, then=say(ANSWER))
+    with serve_raw(first, say(ANSWER)) as (url, _), PinnedSession() as session:
         assert [get(url, session=session).body for _ in range(2)] == [b"hi", b"hi"]
+
+
+def test_what_comes_after_the_last_chunk_takes_the_connection_with_it():
+    said = threading.Event()
+
+    def then(connection):
+        assert first.wait(10)
+        connection.sendall(NEXT)
+        wait_until_it_is_there(connection)
+        said.set()
+
+    first = threading.Event()
+    talks = say(CHUNKED + b"0\r\n\r\n", then=then), say(ANSWER)
+    with serve_raw(*talks) as (url, accepted), PinnedSession() as session:
+        assert get(url, session=session).body == b"hi"
+        first.set()
+        assert said.wait(10)
+        assert get(url, session=session).body == b"hi"
+    assert len(accepted) == 2
 
 
 def test_what_comes_in_one_tls_record_with_an_answer_is_not_the_next_one(tmp_path):
@@ -131,6 +155,7 @@ def test_a_connection_over_which_something_comes_unasked_is_not_used_again():
 
     def blurt(connection):
         connection.sendall(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+        wait_until_it_is_there(connection)
         told.set()
 
     with serve_raw(say(ANSWER, then=blurt), say(ANSWER)) as (url, accepted), PinnedSession() as session:

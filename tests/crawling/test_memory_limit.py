@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import psutil
@@ -47,3 +49,29 @@ def test_a_document_that_would_take_all_memory_is_left_unread_and_the_shift_goes
     assert not run.urls.exclude(losses=0, attempts=1).exists()
     assert run.processes.get().shifts.count() == 1
     assert max(sizes) < (250 + CLAIMED_MIB) * MIB
+
+
+READ_PAGES = """
+import resource
+from crawling.documents.base import Source
+from crawling.documents.registry import read_document
+from crawling.memory_limit import MemoryLimit
+
+limit = MemoryLimit()
+item = "<li class='item'><p>some <em>text</em> and <a href='/%d.html'>a link</a></p></li>"
+body = "".join(item % number for number in range(700)).encode()
+source = Source(body, "http://a.test/", "text/html")
+for _ in range(10):
+    read_document(source)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(50):
+    read_document(source)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // 50)
+"""
+
+
+def test_the_memory_of_a_page_is_used_for_the_next():
+    """To give it back and take it anew takes a hundred page faults and 0.3 ms."""
+    told = subprocess.run([sys.executable, "-c", READ_PAGES], capture_output=True, text=True, check=True)
+
+    assert int(told.stdout) < 70  # 114 without a threshold of its own

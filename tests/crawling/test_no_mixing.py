@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from crawling.fetchers.dial import PinnedSession
-from tests.crawling.raw import get, read_request, serve_raw
+from tests.crawling.raw import get, read_request, serve_raw, wait_until_it_is_there
 
 BODY = b"%s%d;"
 
@@ -23,9 +23,14 @@ def chunked(body, fields=b"Transfer-Encoding: chunked\r\n"):
     return fields + b"\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
 
 
+def chunked_by_byte(body):
+    return b"Transfer-Encoding: chunked\r\n\r\n%s0\r\n\r\n" % b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+
+
 FORMS = {
     "stated": stated,
     "chunked": chunked,
+    "by byte": chunked_by_byte,
     "both": lambda body: b"Content-Length: 1\r\n" + chunked(body),
     "not last": lambda body: chunked(body, b"Transfer-Encoding: chunked, gzip\r\n"),
     "too short": lambda body: b"Content-Length: %d\r\n\r\n%s" % (len(body) - 1, body),
@@ -59,8 +64,11 @@ class TwoServers(RuleBasedStateMachine):
                 with own:
                     try:
                         while read_request(own):
-                            for piece in self.plans[name].popleft():
+                            pieces = self.plans[name].popleft()
+                            for piece in pieces:
                                 own.sendall(piece)
+                            if len(pieces) > 1:
+                                wait_until_it_is_there(own)
                             self.said.set()
                     except (OSError, IndexError):
                         self.said.set()
@@ -80,7 +88,7 @@ class TwoServers(RuleBasedStateMachine):
         self.counts[name] += 1
         body = BODY % (name, self.counts[name])
         head, blank, rest = (before + b"HTTP/1.1 200 OK\r\n" + FORMS[form](body)).rpartition(b"\r\n\r\n")
-        if form in ("chunked", "both", "not last"):
+        if form in ("chunked", "by byte", "both", "not last"):
             head, blank, rest = before + b"HTTP/1.1 200 OK\r\n" + FORMS[form](body), b"", b""
         self.plans[name].clear()
         self.said.clear()

@@ -50,6 +50,12 @@ MIB = 1024 * 1024
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
+def by_byte(talk):
+    """A body in chunks of one byte, which never ends."""
+    if talk.send(OK + b"Transfer-Encoding: chunked\r\n\r\n"):
+        talk.send_all(b"1\r\nx\r\n" * 10_000 for _ in range(1000))
+
+
 def without_end(head: bytes, piece: bytes):
     """An answer that goes on for as long as anybody reads it."""
 

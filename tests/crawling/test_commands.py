@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from datetime import timedelta
 from io import StringIO
 
@@ -15,6 +16,7 @@ from allocation.services import finish_process
 from crawling.keeper.messages import live_workers
 from crawling.management import follow as following
 from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
 from tests.stack import KEEPER, WORKER, running_stack, wait_until
@@ -60,6 +62,22 @@ def test_a_crawl_that_fetched_nothing_ends_with_status_1(make_site, workers):
         printed(f"{site.url}/", "--delay", "0", "--wait")
 
     assert ended.value.code == 1
+
+
+def test_a_crawl_that_goes_on_beyond_its_time_is_left_with_status_3(make_site, workers, monkeypatch, capsys):
+    """A page hangs, and a shift gives it four seconds at its end: the run cannot end at once."""
+    let_go = threading.Event()
+    site = make_site({"/": lambda request: let_go.wait(60) and (200, {}, "at last")})
+    for name in ("LATE_SECONDS", "SAY_SECONDS"):
+        monkeypatch.setattr(following, name, 0)
+
+    with pytest.raises(SystemExit) as ended:
+        printed(f"{site.url}/", "--delay", "0", "--wait", "--max-seconds", "2", "--name", "late")
+    let_go.set()
+
+    assert ended.value.code == 3
+    assert "running: " in capsys.readouterr().err
+    wait_until(lambda: json.loads(printed("show", "late", "--json"))["state"] in ENDED_STATES)
 
 
 def test_a_crawl_is_paused_resumed_and_stopped_by_name(make_site, workers):

@@ -35,6 +35,8 @@ from crawling.run_page.hosts import host_rows
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.retrying import retry_failed
 from crawling.stalls import stall_of
+from dnscache import resolver
+from dnscache.models import DnsEntry
 from tests.crawling.frontiers import Frontier
 from tests.crawling.test_crawl_path import links
 
@@ -170,6 +172,28 @@ def test_a_robots_txt_that_leads_to_nobody_costs_no_url(make_site, order, try_it
 
     assert states(run) == [("q", 0)]
     assert "name" in outage(run).error
+
+
+def test_a_name_that_nobody_answers_for_a_while_loses_nothing(make_site, order, try_it, work_off, dns_server, identified):
+    name = "quiet.web.test"
+    site = make_site({f"/{n}": "x" for n in range(5)})
+    dns_server.failing.add(name)
+    seeds = [f"http://{name}:{site.port}/{n}" for n in range(5)]
+    run = try_it(start_run(create_crawl(order(*seeds))))
+
+    assert set(states(run)) == {("q", 0)}
+    assert outage(run).status == FetchStatus.NAME_UNANSWERED
+    assert site.paths == []
+
+    dns_server.failing.clear()
+    dns_server.hosts[name] = [site.address]
+    DnsEntry.objects.all().delete()
+    resolver.forget()
+    pass_time(run, minutes=2)
+    work_off(run)
+
+    assert (run.state, set(states(run))) == ("finished", {("s", 1)})
+    assert outage(run) is None
 
 
 def test_a_host_that_takes_no_connections_for_a_while_loses_nothing(make_site, order, try_it, work_off, free_port):

@@ -1,29 +1,9 @@
-"""Crawls and their runs by number, and lists of runs by pages that stand still while runs are added."""
+"""Crawls, their runs and their pages by number."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-
-from crawling.counts import Counts, counts_of
 from crawling.errors import NotThere, UnknownCrawl, UnknownRun
-from crawling.idling import Why, why_idle
 from crawling.models import CrawlJob, Page, Run
-from crawling.models.jobs import WORKING_STATES
-from crawling.paging import cut
-
-
-@dataclass(frozen=True)
-class RunView:
-    """One run of a crawl, as `CrawlView` shows the latest."""
-
-    number: int
-    state: str
-    reason: str
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    counts: Counts
 
 
 def crawl_of(crawl_id: int) -> CrawlJob:
@@ -49,24 +29,3 @@ def stored_page(crawl_id: int, page_id: int) -> Page:
     if page is None:
         raise NotThere(f"Crawl {crawl_id} has no page {page_id}.")
     return page
-
-
-def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tuple[list[RunView], int | None]:
-    """A page of the crawl's runs, the latest first, and the number to go on before."""
-    found = crawl.runs.order_by("-number")
-    found = found if before is None else found.filter(number__lt=before)
-    runs, following = cut(list(found[: limit + 1]), limit, lambda run: run.number)
-    counts = counts_of([run.pk for run in runs])
-    idle = why_idle([run for run in runs if run.state in WORKING_STATES])
-    views = [
-        RunView(
-            run.number,
-            *idle.get(run.pk, Why(run.state, run.reason)),
-            run.created_at,
-            run.started_at,
-            run.finished_at,
-            counts[run.pk],
-        )
-        for run in runs
-    ]
-    return views, following

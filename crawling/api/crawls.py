@@ -11,9 +11,10 @@ from crawling.api.detail import detail
 from crawling.api.parameters import Changes, CrawlId, Cursor, Limit, Order, Since, Text, Until
 from crawling.api.permissions import Asking, may_add, may_change, may_delete, may_view
 from crawling.api.schemas import CrawlDetail, CrawlPage, RunPage
-from crawling.cursors import crawl_of, list_runs
+from crawling.cursors import crawl_of
 from crawling.idling import waiting_runs
 from crawling.listing import ORDERS, STATES, Wanted, page_of, sortable
+from crawling.run_list import list_runs
 from crawling.services.deleting import delete_crawl
 from crawling.services.editing import edit_crawl
 from crawling.services.once import create_once

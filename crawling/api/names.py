@@ -9,12 +9,13 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from crawling.accesses import MOST_ACCESSES, replayed, why_waits
+from crawling.accesses import MOST_ACCESSES, replayed
 from crawling.api.hosts import HostId
 from crawling.api.parameters import CrawlId, RunNumber
 from crawling.api.permissions import Asking, needs
 from crawling.cursors import run_of
 from crawling.models import Host
+from crawling.name_wait import why_waits
 
 waits, replays = Router(), Router()
 may_look = needs("dnscache.view_dnsentry")

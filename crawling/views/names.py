@@ -8,8 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from crawling.accesses import MOST_ACCESSES, replayed, why_waits
+from crawling.accesses import MOST_ACCESSES, replayed
 from crawling.models import Page, Run
+from crawling.name_wait import why_waits
 
 CAPACITIES = (100, 1_000, 10_000, 100_000)
 RUNS = 50

@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from crawling.accesses import why_waits
 from crawling.models import Run
+from crawling.name_wait import why_waits
 from dnscache.ahead.beat import rest
 from dnscache.answers import Reply, Status
 from tests.crawling.frontiers import Frontier

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
+from allocation.banker import Verdict
 from allocation.fairness import AnyVerdict, verdict_of
 from allocation.models import OutboxKind, Request, RequestKind, RequestState
 
@@ -39,6 +40,10 @@ class Outcome:
     @property
     def granted(self) -> bool:
         return self.state == RequestState.GRANTED
+
+    @classmethod
+    def granted_by(cls, request_id: UUID, grant_id: int, epoch: int) -> Outcome:
+        return cls(request_id, RequestState.GRANTED, Verdict.GRANT, grant_id, epoch, "")
 
     @classmethod
     def of(cls, request: Request) -> Outcome:

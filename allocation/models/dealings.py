@@ -71,15 +71,6 @@ class Request(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
 
-    def count_bypasses(self, limit: int) -> None:
-        """Remember, of each request that waits and whose turn was before this one's, that this one passed.
-
-        Nobody asks how often beyond the bypass limit: each grant would write thousands of rows.
-        """
-        turn = Request.objects.filter(pk=self.pk).values("turn")
-        ahead = Request.objects.filter(pool=self.pool_id, state=RequestState.WAITING, turn__lt=turn)
-        ahead.filter(bypassed__lte=limit).update(bypassed=F("bypassed") + 1)
-
 
 class Grant(models.Model):
     """Units handed to a process. Its id is the fencing token; `remaining` is what has not come back yet."""

@@ -26,7 +26,7 @@ from allocation.models import EventKind, Policy, Process, ProcessState, Request,
 from allocation.reasons import excess
 from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.pumping import pump
-from allocation.services.quick import proved_grant, quick_grant
+from allocation.services.quick import quick_grant
 from allocation.services.rows import numbers_taken
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of, first_ahead, queue_reason, settle_turn
@@ -119,15 +119,11 @@ def _decide(bank: Bank, process: Process, request: Request, deadline_seconds: fl
     asker, decision = asker_of(process, wanted), bank.verdict_on(process, wanted)
     ahead = None if asker.holds or decision.verdict is not Verdict.GRANT else first_ahead(bank, asker)
     verdict = settle_turn(bank, asker, decision, ahead)
-    is_plain = verdict is Verdict.GRANT and not bank.has_waiters
-    if is_plain and (written := proved_grant(request, bank.by_key(wanted), deadline_seconds, decision.sequence)):
-        return written
+    if verdict is Verdict.GRANT:
+        return bank.grant(request, decision, deadline_seconds)
     request.turn = ClockTimestamp() - asker.lift
     if deadline_seconds is not None:
         request.deadline = ClockTimestamp() + timedelta(seconds=deadline_seconds)
-    if verdict is Verdict.GRANT:
-        bank.grant(request, decision)
-        return Outcome.of(request)
     reason = queue_reason(bank, asker, verdict, ahead) if isinstance(verdict, QueueVerdict) else bank.reason_of(process, wanted, verdict)
     bank.settle(request, RequestState.WAITING if wait else RequestState.CANCELLED, verdict=verdict, reason=reason)
     bank.log(EventKind.WAITING if wait else EventKind.CANCELLED, process, request=request, sequence=decision.sequence)

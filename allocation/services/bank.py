@@ -1,23 +1,34 @@
-"""One locked pool in memory: what decisions read, and the only code that writes grants, releases and events."""
+"""One locked pool in memory: what decisions read, and what they change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import cached_property
-
-from django.conf import settings
+from uuid import UUID
 
 from allocation import banker
 from allocation.banker import Decision, State, Vector, Verdict
-from allocation.errors import BadAmount, LedgerBroken, UnknownPool, UnknownProcess, UnknownResource
+from allocation.errors import BadAmount, UnknownPool, UnknownProcess, UnknownResource
 from allocation.fairness import AnyVerdict
 from allocation.fields import ClockTimestamp
-from allocation.models import Event, EventKind, Grant, Outbox, OutboxKind, Policy, Pool, Process, Request, RequestKind, RequestState
+from allocation.models import (
+    Event,
+    EventKind,
+    Outbox,
+    OutboxKind,
+    Policy,
+    Pool,
+    Process,
+    Request,
+    RequestKind,
+    RequestState,
+)
 from allocation.reasons import Parties, Party, explain
 from allocation.services.rows import Holder, Surroundings, lock_pool, lock_pool_of, put_pool, surroundings
+from allocation.services.writing import write_grant, write_release, write_shift
+from allocation.values import Outcome
 from allocation.wording import Measure
 
 CHANNEL = "bank"
@@ -30,7 +41,9 @@ class Bank:
 
     Only processes that hold something can make a state unsafe, so only they are read, and those that are named: those
     are whole rows, in `processes`, and whoever is changed joins them. `units` says what one of each class is.
-    Every change goes to the rows of processes, requests and grants at once; the pool's row is written on closing.
+    Every change goes to the rows of processes, requests and grants at once. Grants and releases
+    write the pool's row and their event, too; other changes of the pool and other events are
+    written before the next grant or release, or on closing.
     """
 
     pool: Pool
@@ -40,7 +53,10 @@ class Bank:
     available: Vector
     has_waiters: bool
     events: list[Event] = field(default_factory=list)
-    has_granted: bool = False
+    has_begun: bool = False
+
+    def __post_init__(self) -> None:
+        self._version_before = self.pool.version
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -92,44 +108,48 @@ class Bank:
         parties = Parties(_parties(rows), tuple(Measure(key, unit) for key, unit in self.units.items()), _parties(kept))
         return explain(state, parties, rows.index(process), amounts, verdict).reason
 
-    def grant(self, request: Request, decision: Decision) -> Grant:
-        """Hand the request's units to its process. A granted start begins a shift: a new epoch, a lease, a message."""
-        process, before = self.processes[request.process_id], self.available
-        self.available = banker.minus(self.available, tuple(request.amounts))
-        process.allocated = list(banker.plus(tuple(process.allocated), tuple(request.amounts)))
+    def grant(
+        self,
+        request: Request,
+        decision: Decision,
+        deadline_seconds: float | None = None,
+    ) -> Outcome:
+        """Hand the request's units to its process. A granted start begins a shift.
+
+        deadline_seconds: of a request that is new; one that waits has its deadline.
+        """
+        self.flush()
+        process = self.processes[request.process_id]
+        written = write_grant(
+            request,
+            decision.sequence,
+            others_wait=self.has_waiters,
+            deadline_seconds=deadline_seconds,
+        )
+        self.pool.version += 1
+        self.available, process.allocated = written.available, list(written.held)
         if request.kind == RequestKind.START:
-            self.begin_shift(process)
-        else:
-            Process.objects.filter(pk=process.pk).update(allocated=process.allocated)
-        self.settle(request, RequestState.GRANTED, verdict=Verdict.GRANT, reason="", epoch=process.epoch)
-        grant = Grant(request=request, process=process, epoch=process.epoch, amounts=request.amounts, remaining=request.amounts)
-        grant.save(force_insert=True)
-        if self.has_waiters:
-            request.count_bypasses(self.pool.bypass_limit)
-        self.log(EventKind.GRANTED, process, request=request, grant=grant, before=before, sequence=decision.sequence)
-        self.has_granted = True
-        return grant
+            process.epoch, process.kept_until = written.shift, None
+        return Outcome.granted_by(request.pk, written.grant_id, written.shift)
 
     def begin_shift(self, process: Process) -> None:
-        """Write what the process holds, a new epoch and a lease that leaves time to be picked up; tell the owner. No longer kept."""
-        process.epoch += 1
-        process.kept_until = None
-        lease_until = ClockTimestamp() + timedelta(seconds=settings.BANK_PICKUP_SECONDS)
-        Process.objects.filter(pk=process.pk).update(
-            allocated=process.allocated, epoch=process.epoch, worker="", lease_until=lease_until, kept_until=None
-        )
-        self.post(OutboxKind.START, process, process.epoch)
-        self.has_granted = True
+        """Begin a shift with what the process holds; nothing is kept for it any longer."""
+        process.epoch, process.kept_until = write_shift(process), None
+        self.has_begun = True
 
     def settle(
-        self, request: Request, state: RequestState, *, verdict: AnyVerdict | None = None, reason: str, epoch: int | None = None
+        self,
+        request: Request,
+        state: RequestState,
+        *,
+        verdict: AnyVerdict | None = None,
+        reason: str,
     ) -> None:
-        """Write where the request stands now; inserts it if it is new."""
+        """Write where a request stands that is not granted; inserts it if it is new."""
         is_new = request._state.adding
         changes_wait = state == RequestState.WAITING if is_new else request.state == RequestState.WAITING
         request.state, request.reason = state, reason
         request.verdict = request.verdict if verdict is None else verdict.value
-        request.epoch = request.epoch if epoch is None else epoch
         if state != RequestState.WAITING:
             request.decided_at = ClockTimestamp()
         else:
@@ -137,7 +157,7 @@ class Bank:
         if is_new:
             request.save(force_insert=True)
         else:
-            request.save(update_fields=["state", "reason", "verdict", "epoch", "decided_at"])
+            request.save(update_fields=["state", "reason", "verdict", "decided_at"])
         if changes_wait:
             Process.objects.filter(pk=request.process_id).update(is_waiting=state == RequestState.WAITING)
 
@@ -147,23 +167,31 @@ class Bank:
         kind = EventKind.EXPIRED if state == RequestState.EXPIRED else EventKind.CANCELLED
         self.log(kind, self.processes[request.process_id], request=request)
 
-    def take_back(self, process: Process, amounts: Vector, *, reason: str) -> None:
-        """Return units to Available, out of the newest open grants first. The caller logs why."""
-        left = amounts
-        for grant in process.grants.filter(released_at=None).order_by("-pk"):
-            part = tuple(map(min, left, grant.remaining))
-            left = banker.minus(left, part)
-            grant.remaining = list(banker.minus(tuple(grant.remaining), part))
-            if not any(grant.remaining):
-                grant.released_at, grant.release_reason = ClockTimestamp(), reason[:200]
-            if any(part):
-                grant.save(update_fields=["remaining", "released_at", "release_reason"])
-        if any(left):
-            raise LedgerBroken(process=process.pk, missing=self.by_key(left))
-        process.allocated = list(banker.minus(tuple(process.allocated), amounts))
-        process.kept_until = process.kept_until if any(process.allocated) else None
-        Process.objects.filter(pk=process.pk).update(allocated=process.allocated, kept_until=process.kept_until)
-        self.available = banker.plus(self.available, amounts)
+    def take_back(
+        self,
+        process: Process,
+        amounts: Vector,
+        kind: EventKind,
+        reason: str,
+        *,
+        release_id: UUID | None = None,
+        ends_shift: bool = False,
+    ) -> None:
+        """Return units, out of the newest open grants first, and log it. Raises LedgerBroken."""
+        self.flush()
+        available, held = write_release(
+            process,
+            amounts,
+            kind,
+            reason,
+            release_id=release_id,
+            ends_shift=ends_shift,
+        )
+        self.pool.version += 1
+        self.available, process.allocated = available, list(held)
+        process.kept_until = process.kept_until if any(held) else None
+        if ends_shift:
+            process.lease_until, process.worker = None, ""
 
     def log(
         self,
@@ -171,7 +199,6 @@ class Bank:
         process: Process | None = None,
         *,
         request: Request | None = None,
-        grant: Grant | None = None,
         amounts: Vector | None = None,
         before: Vector | None = None,
         reason: str = "",
@@ -188,7 +215,6 @@ class Bank:
                 process=process,
                 epoch=process.epoch if process else None,
                 request_id=request.pk if request else None,
-                grant_id=grant.pk if grant else None,
                 amounts=list(told),
                 available_before=list(self.available if before is None else before),
                 available_after=list(self.available),
@@ -202,14 +228,24 @@ class Bank:
         """Leave a message for the owner of the processes."""
         Outbox.objects.create(kind=kind, pool=self.pool, process=process, epoch=epoch)
 
+    def flush(self) -> None:
+        """Write the events so far, and the pool as they left it; what the server writes follows."""
+        if self.events:
+            self._put()
+
     def close(self) -> None:
-        """Write the pool's row and the events, and wake whoever listens if something was granted."""
-        if not self.events:
+        """Write what is left to write, and whether an unsafe state is safe again."""
+        if self.pool.is_safe or self.pool.version == self._version_before:
+            self.flush()
             return
-        if not self.pool.is_safe:
-            self.pool.is_safe = banker.find_safe_sequence(self.state()[0]) is not None
-        put_pool(self.pool, self.available, channel=CHANNEL if self.has_granted else None)
+        self.pool.is_safe = banker.find_safe_sequence(self.state()[0]) is not None
+        self._put()
+
+    def _put(self) -> None:
+        """Wakes whoever listens if a shift has begun."""
+        put_pool(self.pool, self.available, channel=CHANNEL if self.has_begun else None)
         Event.objects.bulk_create(self.events)
+        self.events.clear()
 
 
 @contextmanager

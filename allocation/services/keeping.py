@@ -11,7 +11,7 @@ from allocation.models import EventKind, Policy, Process
 from allocation.services.asking import check_epoch
 from allocation.services.bank import Bank, locked_bank_of
 from allocation.services.pumping import pump
-from allocation.services.returning import end_shift
+from allocation.services.returning import cancel_waits
 from allocation.services.transaction import bank_transaction
 from allocation.values import Kept
 
@@ -33,9 +33,15 @@ def keep_resources(*, process: int, epoch: int, keep_seconds: float) -> Kept:
         if not keeper.holding:
             raise NothingToKeep(process=keeper.label)
         keeper.epoch += 1
-        end_shift(bank, keeper)
-        Process.objects.filter(pk=process).update(kept_until=ClockTimestamp() + timedelta(seconds=keep_seconds))
-        keeper.refresh_from_db(fields=["kept_until"])
+        cancel_waits(bank, keeper)
+        kept_until = ClockTimestamp() + timedelta(seconds=keep_seconds)
+        Process.objects.filter(pk=process).update(
+            epoch=keeper.epoch,
+            lease_until=None,
+            worker="",
+            kept_until=kept_until,
+        )
+        keeper.refresh_from_db(fields=["lease_until", "worker", "kept_until"])
         assert keeper.kept_until is not None
         _refuse_if_unsafe(bank, KeepWouldBeUnsafe)
         held = tuple(keeper.allocated)

@@ -15,7 +15,7 @@ from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, OutboxKind, Process, Request, RequestState
 from allocation.services.bank import Bank, locked_bank
 from allocation.services.pumping import pump
-from allocation.services.returning import end_shift, give_back
+from allocation.services.returning import cancel_waits, give_back
 from allocation.services.transaction import bank_transaction
 from allocation.values import Reaped
 
@@ -72,9 +72,11 @@ def _reap(bank: Bank, process: Process) -> Reaped:
     process = bank.processes.setdefault(process.pk, process)
     lost = Reaped(process.pk, process.run_ref, process.epoch, process.label)
     process.epoch += 1
-    end_shift(bank, process)
+    process.save(update_fields=["epoch"])
+    cancel_waits(bank, process)
     bank.post(OutboxKind.REAPED, process, lost.epoch)
-    give_back(bank, process, tuple(process.allocated), EventKind.REAPED, f"The lease of epoch {lost.epoch} ran out.")
+    reason = f"The lease of epoch {lost.epoch} ran out."
+    give_back(bank, process, tuple(process.allocated), EventKind.REAPED, reason, ends_shift=True)
     return lost
 
 

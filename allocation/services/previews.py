@@ -11,7 +11,7 @@ from allocation import banker
 from allocation.banker import Vector
 from allocation.errors import AllocationError, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe, UnknownProcess
 from allocation.fairness import URGENT, Rules, kept_back
-from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
+from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState
 from allocation.services.limits import Changed, put_limits, put_process
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of
@@ -48,6 +48,7 @@ class _Claim:
 class _Scene:
     """The limits of a pool at one moment, and who claims what of them."""
 
+    version: int
     keys: tuple[str, ...]
     capacity: Vector
     available: Vector
@@ -62,7 +63,9 @@ class _Scene:
             pk: _Claim(label, tuple(claim), banker.minus(tuple(claim), tuple(held)), not any(held) and priority < URGENT)
             for pk, label, claim, held, priority in active.values_list("pk", "label", "max_claim", "allocated", "priority")
         }
-        return cls(tuple(row.classes.values_list("key", flat=True)), tuple(row.capacity), tuple(row.available), rules_of(row), claims)
+        keys = tuple(row.classes.values_list("key", flat=True))
+        capacity, available = tuple(row.capacity), tuple(row.available)
+        return cls(row.version, keys, capacity, available, rules_of(row), claims)
 
     def misfits(self, capacity: Mapping[str, int]) -> tuple[str, ...]:
         """Who claims more than there would be."""
@@ -102,10 +105,12 @@ def _told(before: _Scene, changed: Changed, refusal: type[CapacityWouldBeUnsafe 
     then_available = banker.minus(after.capacity, in_use)
     late = before.at_once(before.available) - after.at_once(then_available)
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")
+    grants = Event.objects.filter(pool=pool, kind=EventKind.GRANTED)
+    served = grants.filter(version__gt=before.version).order_by("version")
     return Preview(
         refused=str(refusal(stuck=", ".join(changed.stuck))) if changed.stuck else "",
         stuck=changed.stuck,
-        served=tuple(event.process.label for event in changed.bank.events if event.kind == EventKind.GRANTED and event.process),
+        served=tuple(served.values_list("process__label", flat=True)),
         waiting=tuple(waiting.values_list("process__label", flat=True)),
         would_wait=tuple(claim.label for pk, claim in before.claims.items() if pk in late),
     )

@@ -1,27 +1,24 @@
 """The common case in one call of the server: a grant that is plainly safe, or a release, while nobody waits.
 
 The functions are in `allocation/sql`. They answer only where no rule needs a look at the other holders or at the queue; None
-means that nothing has changed and that the caller must decide under a lock of its own. Whoever has decided so, and found
-the grant safe by a search, may have it written by the same function.
+means that nothing has changed and that the caller must decide under a lock of its own.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError
 
-from allocation.banker import Verdict
-from allocation.models import Request, RequestKind, RequestState
-from allocation.services.transaction import call_server, call_within
+from allocation.models import RequestKind
+from allocation.services.transaction import call_server
 from allocation.values import Outcome, Released, ReleaseStatus
 
-GRANT = "allocation_grant(%s, %s::bigint, %s::jsonb, %s::uuid, %s, %s::bigint, %s::float8, %s::float8, %s::bigint[])"
+GRANT = "allocation_grant(%s, %s::bigint, %s::jsonb, %s::uuid, %s, %s::bigint, %s::float8, %s::float8)"
 RELEASE = "allocation_release(%s, %s::bigint, %s::bigint, %s::uuid, %s::jsonb, %s)"
 KEYS = re.compile(r"[-\w]*")
 #: a hundred years: what is longer than an interval can be is left to others to complain of
@@ -34,21 +31,10 @@ def quick_grant(
     """Grant if what is free covers all that the process may still ask for."""
     if not _is_plain(amounts, process, epoch or 0) or (deadline_seconds or 0) > LONGEST_SECONDS:
         return None
-    wanted, pickup = json.dumps(dict(amounts)), settings.BANK_PICKUP_SECONDS
-    row = call_server(GRANT, process, wanted, str(request_id), kind.value, epoch, deadline_seconds, pickup, None)
-    return _granted(request_id, row)
-
-
-def proved_grant(request: Request, amounts: Mapping[str, int], deadline_seconds: float | None, sequence: Sequence[int]) -> Outcome | None:
-    """Write a grant after which `sequence` can finish, within the caller's transaction, which holds the lock and has changed nothing."""
-    asked = request.process_id, json.dumps(dict(amounts)), str(request.pk), request.kind, request.epoch
-    row = call_within(GRANT, *asked, deadline_seconds, settings.BANK_PICKUP_SECONDS, list(sequence))
-    return _granted(request.pk, row)
-
-
-def _granted(request_id: UUID, row: Sequence[Any]) -> Outcome | None:
-    grant, shift = row
-    return Outcome(request_id, RequestState.GRANTED, Verdict.GRANT, grant, shift, "") if grant else None
+    asked = json.dumps(dict(amounts)), str(request_id), kind.value, epoch
+    seconds = deadline_seconds, settings.BANK_PICKUP_SECONDS
+    grant, shift = call_server(GRANT, process, *asked, *seconds)
+    return Outcome.granted_by(request_id, grant, shift) if grant else None
 
 
 def quick_release(*, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str) -> Released | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from allocation import banker
@@ -40,10 +40,17 @@ def _release(process: int, epoch: int, release_id: UUID, amounts: Mapping[str, i
         if not banker.fits(given, tuple(holder.allocated)):
             raise ReleaseExceedsAllocation(process=holder.label, given=bank.by_key(given), held=bank.by_key(tuple(holder.allocated)))
 
-        Release.objects.create(id=release_id, process=holder, epoch=epoch, amounts=list(given), reason=reason[:200])
         if amounts is None:
-            end_shift(bank, holder)
-        give_back(bank, holder, given, EventKind.RELEASED, reason)
+            cancel_waits(bank, holder)
+        give_back(
+            bank,
+            holder,
+            given,
+            EventKind.RELEASED,
+            reason,
+            release_id=release_id,
+            ends_shift=amounts is None,
+        )
         return Released(release_id, ReleaseStatus.RELEASED, bank.by_key(given))
 
 
@@ -59,28 +66,34 @@ def finish_process(*, process: int, epoch: int | None = None) -> bool:
         if epoch is not None and epoch != finishing.epoch:
             bank.log(EventKind.STALE, finishing, reason=f"Epoch {epoch}: finish")
             return False
-        end_shift(bank, finishing, also=[RequestKind.START])
+        cancel_waits(bank, finishing, also=[RequestKind.START])
         finishing.state = ProcessState.FINISHED
         finishing.save(update_fields=["state"])
-        give_back(bank, finishing, tuple(finishing.allocated), EventKind.FINISHED, "The process finished.")
+        reason, given = "The process finished.", tuple(finishing.allocated)
+        give_back(bank, finishing, given, EventKind.FINISHED, reason, ends_shift=True)
         return True
 
 
-def give_back(bank: Bank, process: Process, amounts: Vector, kind: EventKind, reason: str) -> None:
-    """Return units, log it, and serve those who wait."""
-    before = bank.available
-    bank.take_back(process, amounts, reason=reason)
-    bank.log(kind, process, amounts=amounts, before=before, reason=reason)
+def give_back(
+    bank: Bank,
+    process: Process,
+    amounts: Vector,
+    kind: EventKind,
+    reason: str,
+    *,
+    release_id: UUID | None = None,
+    ends_shift: bool = False,
+) -> None:
+    """Return units, and serve those who wait."""
+    bank.take_back(process, amounts, kind, reason, release_id=release_id, ends_shift=ends_shift)
     pump(bank)
 
 
-def end_shift(bank: Bank, process: Process, *, also: list[RequestKind] | None = None) -> None:
-    """End the lease and cancel what the shift still waits for. What it holds is not touched."""
-    kinds = [RequestKind.GROWTH, RequestKind.STAGE, *(also or [])]
+def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = ()) -> None:
+    """Cancel what a shift that ends still waits for."""
+    kinds = [RequestKind.GROWTH, RequestKind.STAGE, *also]
     for request in process.requests.filter(state=RequestState.WAITING, kind__in=kinds):
         bank.withdraw(request, RequestState.CANCELLED, "The shift ended.")
-    process.lease_until, process.worker = None, ""
-    process.save(update_fields=["epoch", "lease_until", "worker"])
 
 
 def is_over(process: Process, epoch: int) -> bool:

@@ -53,15 +53,15 @@ def call_server(call: str, *arguments: Any) -> Sequence[Any]:
     def attempt() -> Sequence[Any]:
         # A statement by itself is a transaction. A caller's own would hold the lock: it is refused as by `bank_transaction`.
         with transaction.atomic(durable=True) if connection.in_atomic_block else nullcontext():
-            return call_within(call, *arguments)
+            return call_within(call, LIMITS["lock_timeout"], *arguments)
 
     return _insist(attempt)
 
 
 def call_within(call: str, *arguments: Any) -> Sequence[Any]:
-    """The same within the caller's bank transaction."""
+    """Let a function of the server write within the caller's bank transaction; returns its row."""
     with planned_cursor() as cursor:
-        cursor.execute(f"SELECT * FROM {call}", [LIMITS["lock_timeout"], *arguments])  # noqa: S608 - calls of ours
+        cursor.execute(f"SELECT * FROM {call}", arguments)  # noqa: S608 - calls of ours
         row: Sequence[Any] = cursor.fetchone()
         return row
 

@@ -27,18 +27,28 @@ SERVICES = {
         "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.FINISHED else pump(bank)"
     ),
     "serves strictly in order of arrival": Fault("allocation.services.pumping:pump", "continue", "break"),
-    "forgets to count who was passed": Fault(
-        "allocation.services.bank:Bank.grant", "request.count_bypasses(self.pool.bypass_limit)", "pass"
-    ),
     "makes a release as often as it is sent": Fault(
         "allocation.services.returning:_release",
         "return _repeated(bank, holder, earlier)",
         "earlier.delete()",
     ),
-    "takes back all that was claimed": Fault(
-        "allocation.services.bank:Bank.take_back",
-        "self.available = banker.plus(self.available, amounts)",
-        "self.available = banker.plus(self.available, tuple(process.max_claim))",
-    ),
     "lets a claim exceed capacity": Fault("allocation.services.checks:check_claim_fits", "if units > capacity", "if False"),
+}
+
+#: in the server's functions, found by the same machine: the function, what to put in place of what
+SERVER = {
+    "forgets to count who was passed": ("allocation_write_grant", {"IF others_wait THEN": "IF false THEN"}),
+    "takes back all that was claimed": (
+        "allocation_write_release",
+        {"free[j] := free[j] + given[j]": "free[j] := free[j] + holder.max_claim[j]"},
+    ),
+    "leaves the units with who gave them back": (
+        "allocation_write_release",
+        {"SET allocated = held,": "SET"},
+    ),
+    "leaves a shift its lease": (
+        "allocation_write_release",
+        {"lease_until = CASE WHEN NOT ends_shift THEN lease_until END,": ""},
+    ),
+    "grants out of nothing": ("allocation_write_grant", {"free[j] := free[j] - wanted[j];": ""}),
 }

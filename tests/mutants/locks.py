@@ -57,14 +57,6 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
         Fault("allocation.services.transaction:_set_limits", 'isolation != "read committed"', "not isolation"),
         locks.test_other_isolation_than_read_committed_is_refused,
     ),
-    "clock that does not stand still during a wait": (
-        Fault(
-            "allocation.services.bank:Bank.begin_shift",
-            "ClockTimestamp()",
-            "__import__('django.contrib.postgres.functions').contrib.postgres.functions.TransactionNow()",
-        ),
-        traps.test_lease_of_a_grant_past_a_waiter_runs_from_the_grant,
-    ),
 }
 
 #: in the server's functions: which function, what to put in place of what, and the test that goes red
@@ -94,8 +86,13 @@ QUICK_LOCKS: dict[str, tuple[str, dict[str, str], Callable]] = {
         locks.test_other_isolation_than_read_committed_is_refused_by_the_server_too,
     ),
     "clock that does not stand still during a wait": (
-        "allocation_grant",
+        "allocation_begin_shift",
         {"lease_until = clock_timestamp()": "lease_until = now()"},
         traps.test_lease_of_a_grant_that_waited_for_the_lock_runs_from_the_grant,
+    ),
+    "clock that does not stand still while the services wait": (
+        "allocation_begin_shift",
+        {"lease_until = clock_timestamp()": "lease_until = now()"},
+        traps.test_lease_of_a_grant_past_a_waiter_runs_from_the_grant,
     ),
 }

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.allocation.machine.chance import OnPaper, OnRows
-from tests.mutants.faults import PURE, SERVICES
-from tests.mutants.planting import planted
+from tests.mutants.faults import PURE, SERVER, SERVICES
+from tests.mutants.planting import planted, planted_in_server
 
 #: the first failure is enough, so nothing is shrunk; the same chances each time, so that a find is a find for ever
 HUNT = settings(
@@ -26,4 +26,12 @@ def test_fault_in_the_rules_is_found(name):
 @pytest.mark.parametrize("name", SERVICES)
 def test_fault_in_the_services_is_found(name):
     with planted(SERVICES[name]), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
+        run_state_machine_as_test(OnRows, settings=settings(HUNT, max_examples=60, stateful_step_count=30))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", SERVER)
+def test_fault_in_the_server_is_found(name):
+    function, changes = SERVER[name]
+    with planted_in_server(function, changes), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
         run_state_machine_as_test(OnRows, settings=settings(HUNT, max_examples=60, stateful_step_count=30))

@@ -20,23 +20,19 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 REQUEST_STEPS = {
     "before the lock": (POOL_LOCK, True),
     "after the lock": (POOL_LOCK, False),
-    "after the decision": ("FROM allocation_grant(", True),
-    "before the commit": ("FROM allocation_grant(", False),
-}
-#: where others wait, a grant is written row by row
-STEPS_PAST_A_WAITER = {
-    "after the lease is written": ('UPDATE "allocation_process"', False),
-    "after the decision": ('INSERT INTO "allocation_request"', False),
-    "after the write": ('INSERT INTO "allocation_grant"', False),
-    "after the pool is written": ("pg_notify", False),
-    "before the commit": ('INSERT INTO "allocation_event"', False),
+    "after the decision": ("allocation_write_grant(", True),
+    "before the commit": ("allocation_write_grant(", False),
 }
 RELEASE_STEPS = {
     "before the lock": (POOL_LOCK, True),
     "after the lock": (POOL_LOCK, False),
-    "after the write": ('INSERT INTO "allocation_release"', False),
-    "after the units are back": ('UPDATE "allocation_process"', False),
-    "before the commit": ('INSERT INTO "allocation_event"', False),
+    "before the write": ("allocation_write_release(", True),
+    "before the commit": ("allocation_write_release(", False),
+}
+#: where somebody waits for what comes back
+STEPS_TO_A_WAITER = {
+    "after the units are back": ("allocation_write_release(", False),
+    "before the commit": ("allocation_write_grant(", False),
 }
 
 
@@ -72,7 +68,7 @@ def test_request_of_a_client_that_is_lost_leaves_no_half_grant_and_can_be_sent_a
     assert (Grant.objects.count(), held(process), available(pool)) == (1, (3,), (1,))
 
 
-@pytest.mark.parametrize("step", STEPS_PAST_A_WAITER.values(), ids=STEPS_PAST_A_WAITER)
+@pytest.mark.parametrize("step", REQUEST_STEPS.values(), ids=REQUEST_STEPS)
 def test_request_past_a_waiter_of_a_client_that_is_lost_leaves_no_half_grant(make_pool, make_process, meanwhile, step):
     pool = make_pool(5)
     make_process(pool, "holder", (1,), (1,))
@@ -114,6 +110,23 @@ def test_release_of_a_client_that_is_lost_can_be_sent_again(make_pool, make_proc
     assert release_resources(**release).status is ReleaseStatus.RELEASED
     assert release_resources(**release).status is ReleaseStatus.REPEATED
     assert available(pool) == (4,)
+
+
+@pytest.mark.parametrize("step", STEPS_TO_A_WAITER.values(), ids=STEPS_TO_A_WAITER)
+def test_release_that_serves_a_waiter_of_a_client_that_is_lost_does_neither(make_pool, make_process, meanwhile, step):
+    pool = make_pool(5)
+    holder, waiter = make_process(pool, "holder", (4,), (4,)), make_process(pool, "waiter", (4,))
+    waits = ask(waiter, (4,))
+    before = Event.objects.count()
+    release = {"process": holder.pk, "epoch": 1, "release_id": uuid4(), "amounts": None}
+
+    lose(meanwhile, step, release_resources, **release)
+
+    assert (Event.objects.count(), Release.objects.count()) == (before, 0)
+    assert (held(holder), held(waiter), available(pool)) == ((4,), (0,), (1,))
+    assert release_resources(**release).status is ReleaseStatus.RELEASED
+    assert (held(holder), held(waiter), available(pool)) == ((0,), (4,), (1,))
+    assert not Request.objects.filter(pk=waits.request_id, state="waiting").exists()
 
 
 @pytest.mark.parametrize("step", RELEASE_STEPS.values(), ids=RELEASE_STEPS)

@@ -122,7 +122,7 @@ def test_lease_of_a_grant_that_waited_for_the_lock_runs_from_the_grant(make_pool
 
 
 def test_lease_of_a_grant_past_a_waiter_runs_from_the_grant(make_pool, make_process, meanwhile, rival, settings):
-    """There the rows are written one by one."""
+    """There the services decide, in a transaction that began before the wait."""
     settings.BANK_PICKUP_SECONDS = 100
     pool = make_pool(5)
     make_process(pool, "holder", (1,), (1,))
@@ -166,7 +166,7 @@ def test_wait_that_begins_before_a_release_is_committed_is_granted_by_itself(mak
     pool = make_pool(4)
     holder, waiter = make_process(pool, "holder", (4,), (4,)), make_process(pool, "waiter", (4,))
 
-    with halted(meanwhile, release_resources, 'INSERT INTO "allocation_release"', **end_of(holder)) as releasing:
+    with halted(meanwhile, release_resources, "allocation_write_release(", **end_of(holder)) as releasing:
         asking = meanwhile(request_resources, **start_of(waiter, {"a": 3}))
         until_somebody_waits_for(releasing.backend)
 

@@ -23,8 +23,8 @@ OF_PROXIES = {
 #: what browsers add: every request that logs in has the first
 OF_BROWSERS = ("HTTP_ORIGIN", "HTTP_REFERER")
 ELSEWHERE = (
-    "a browser at %s was answered by the name %s, which is for programs on this machine: the proxy "
-    "passes on neither Host nor X-Forwarded-Proto, so that links lead nowhere; see docs/deployment.md"
+    "a browser at %s was answered by the name %s, which is for this machine alone: the proxy "
+    "passes on neither Host nor X-Forwarded-Proto; see docs/deployment.md"
 )
 
 
@@ -32,7 +32,8 @@ class PlainLoopback:
     """Take `Secure` off the cookies of an answer that goes out unencrypted to a loopback name.
 
     A browser would drop such a cookie, and the log-in with it. Answers to the public name keep theirs, even where a proxy
-    forgets to say that it speaks HTTPS, and so do those to a browser that sees another name than the one the proxy asks for.
+    forgets to say that it speaks HTTPS, and so do those to a browser that shows another name than
+    the one that the proxy asks for.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -50,7 +50,8 @@ def asks_by(request):
 
 @pytest.mark.parametrize("asks_by", ["headers", "proxy"], indirect=True)
 def test_robots_txt_as_one_crawl_is_told_binds_no_other(asks_by, make_site, crawl_to_the_end):
-    answers = iter([(404, {}, ""), (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")])
+    closed = (200, {"Content-Type": "text/plain"}, "User-agent: *\nDisallow: /")
+    answers = iter([(404, {}, ""), closed])
     site = make_site({"/": "for you alone", "/robots.txt": lambda request: next(answers)})
 
     first = crawl_to_the_end(f"{site.url}/", name="first", **asks_by)

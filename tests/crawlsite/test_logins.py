@@ -87,9 +87,10 @@ def test_on_the_machine_itself_nobody_is_kept_out_by_guesses_of_others(attacked)
 
 
 def test_a_cookie_of_another_user_opens_nothing(attacked):
-    User.objects.create_user("eve", password="another password")
+    own = {"username": "eve", "password": "another password"}
+    User.objects.create_user(**own)
     eve = Client(REMOTE_ADDR="203.0.113.250")
-    assert eve.post("/login/", {"username": "eve", "password": "another password"}).status_code == 302
+    assert eve.post("/login/", own).status_code == 302
     eve.post("/logout/")
 
     assert eve.post("/login/", RIGHT).status_code == 429

@@ -158,6 +158,12 @@ CASES += [
         small=True,
     ),
     Case(
+        "a body in chunks of one byte",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n" + 300_000 * b"1\r\nx\r\n" + b"0\r\n\r\n",
+        seconds=5,
+        small=True,
+    ),
+    Case(
         "a kept connection that is closed under the next request",
         closes_under_the_second,
         pages_end={"/a": ("s", 200)},

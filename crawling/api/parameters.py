@@ -22,7 +22,10 @@ Since = Annotated[AwareDatetime | None, Query(description="from this moment on")
 Until = Annotated[AwareDatetime | None, Query(description="before this moment")]
 RunNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="a run of the crawl by its number; the latest if left out")]
 PageStatus = Annotated[str, Query(pattern=r"^([1-9]\d\d|[1-9]xx)?$", description="a status such as 404, or all of a kind: 4xx")]
-IsUnread = Annotated[bool, Query(alias="unread", description="only pages of which not all was read")]
+IsUnread = Annotated[
+    bool,
+    Query(alias="unread", description="only pages of which not all was read"),
+]
 
 KeepSeconds = Annotated[
     float | None, Query(gt=0, le=86_400, description="keep what it holds reserved for so long, if that leaves everybody else safe")

@@ -88,7 +88,11 @@ def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Outcom
         _fail(cursor, shift, [url_id for (url_id,) in cursor.fetchall()], status)
 
 
-def _followed(cursor: CursorWrapper, run_id: int, leading: Mapping[int, str]) -> tuple[dict[int, FetchStatus], list[Loop]]:
+def _followed(
+    cursor: CursorWrapper,
+    run_id: int,
+    leading: Mapping[int, str],
+) -> tuple[dict[int, FetchStatus], list[Loop]]:
     """Follow all redirects of a batch at once, as far as the run has been.
 
     Returns what each is that leads astray, and the loops.
@@ -149,7 +153,12 @@ def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[st
 
 
 def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStatus) -> None:
-    values: dict[str, Any] = {"ids": ids, "run": shift.process.run_id, "status": int(status), "error": status.sentence}
+    values: dict[str, Any] = {
+        "ids": ids,
+        "run": shift.process.run_id,
+        "status": int(status),
+        "error": status.sentence,
+    }
     cursor.execute(FAIL, values)
     before = [before for (before,) in cursor.fetchall()]
     if not before:

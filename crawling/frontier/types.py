@@ -14,8 +14,8 @@ class Candidate:
     """A URL found at `depth` on the page of the URL row `via` (None: a seed), after so many redirects in a row.
 
     trap: the suspicious pattern that it is quarantined for. is_link: it stands on that page, and is no directory above it.
-    hops: links in a row outside the scope, this one included. nesting: sitemap indexes in a row that
-    led here.
+    hops: links in a row outside the scope, this one included.
+    nesting: sitemap indexes in a row that led here.
     """
 
     address: Address

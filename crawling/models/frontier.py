@@ -141,7 +141,10 @@ class Url(models.Model):
     pattern = models.BigIntegerField(null=True, help_text="key of the pattern it shares with URLs that differ by numbers and ids only")
     redirects = models.SmallIntegerField(db_default=0, help_text="redirects in a row that led here when it was found")
     hops = models.SmallIntegerField(db_default=0, help_text="links in a row outside the scope, the one that led here included")
-    nesting = models.SmallIntegerField(db_default=0, help_text="sitemap indexes in a row that led here when it was found")
+    nesting = models.SmallIntegerField(
+        db_default=0,
+        help_text="sitemap indexes in a row that led here when it was found",
+    )
     state = models.CharField(max_length=1, choices=UrlState.choices, default=UrlState.QUEUED)
     shift = models.ForeignKey(Shift, models.SET_NULL, null=True, db_index=False, db_constraint=False, related_name="urls")
     attempts = models.SmallIntegerField(db_default=0)

@@ -76,7 +76,7 @@ SENTENCES = {
     FetchStatus.ARCHIVE_BUSY: "The page was fetched, but no archive file could be opened for it in time.",
     FetchStatus.MEMORY_BUSY: "The document is large, and no memory for it came free in time.",
     FetchStatus.MEMORY_SPENT: "Reading the document took more memory than its work process may have.",
-    FetchStatus.NESTED_SITEMAPS: (f"More than {MOST_INDEXES} sitemap indexes led from one to the next; its entries were not taken."),
+    FetchStatus.NESTED_SITEMAPS: f"More than {MOST_INDEXES} sitemap indexes led from one to the next.",
     FetchStatus.TRAP: "An operator banned the pattern of this address as a trap.",
     FetchStatus.FILTERED: "A rule of the crawl's scope or filters keeps this address out.",
     FetchStatus.BLACK_LISTED: "The black list of all crawls holds this address.",

@@ -74,12 +74,16 @@ def test_a_loop_that_a_cookie_opens_is_entered_again(make_site, crawl_to_the_end
         is_let_in = "seen=1" in request.headers.get("Cookie", "")
         return (200, {"Content-Type": "text/html"}, "inside") if is_let_in else moved("/gate")
 
-    pages = {"/in": moved("/home"), "/home": home, "/gate": moved("/home", **{"Set-Cookie": "seen=1"})}
+    gate = moved("/home", **{"Set-Cookie": "seen=1"})
+    pages = {"/in": moved("/home"), "/home": home, "/gate": gate}
     site = make_site({"/": links("/in"), **pages})
 
     run = crawl_to_the_end(f"{site.url}/", batch_size=batch_size, cookies=True)
 
-    assert ends(run) == {"/": ("s", 200), "/in": ("s", 302), "/home": ("s", 200), "/gate": ("s", 302)}
+    assert ends(run) == {
+        **dict.fromkeys(("/", "/home"), ("s", 200)),
+        **dict.fromkeys(("/in", "/gate"), ("s", 302)),
+    }
     assert Counter(site.paths) == {"/": 1, "/in": 1, "/home": 2, "/gate": 1}
     assert run.pages.get(url__url__endswith="/home").status == 200
     check_counts(run)

@@ -86,7 +86,7 @@ def test_a_damaged_record_is_told_and_shows_nothing(run):
         ("import os; os.kill(os.getpid(), 9)", "could not be unpacked within its limits"),
     ],
 )
-def test_what_breaks_the_program_that_unpacks_costs_that_look_alone(run, program, said, monkeypatch):
+def test_what_breaks_the_program_costs_that_look_alone(run, program, said, monkeypatch):
     monkeypatch.setattr(looking, "COMMAND", (sys.executable, "-c", program))
     monkeypatch.setattr(looking, "LONGEST_SECONDS", 0.5)
     operator = browser("operator")

@@ -185,7 +185,11 @@ CASES += [
     }.items()
 ]
 CASES += [
-    Case("a gzip bomb, and the usual claim", answer(bomb(31), {"Content-Encoding": "gzip"}), verdict=TOO_BIG),
+    Case(
+        "a gzip bomb, and the usual claim",
+        answer(bomb(31), {"Content-Encoding": "gzip"}),
+        verdict=TOO_BIG,
+    ),
     Case(
         "a body without end, and the usual claim",
         without_end(b"", b"x" * MIB),

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Exists, OuterRef
 
-from allocation.models import Request, RequestState
 from allocation.selectors import waits_of
 from allocation.snapshot import WaitRow
 from crawling.frontier.freeing import FREE_AT
 from crawling.frontier.names import HELD_UNTIL, PASSES_GATE, gate_is_wanted
 from crawling.models import Run, RunProcess, Shift
-from crawling.models.jobs import WORKING_STATES
 from crawling.rules.outages import Outage, read_outage
 from crawling.rules.stalls import GRANTED
 
@@ -42,6 +39,32 @@ SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LAT
         AND {PASSES_GATE}
     LIMIT 1
 ) AS free (queue, name, seconds, crawl, is_held, outage)
+"""  # noqa: S608  # a constant
+
+
+HAS_NO_SHIFT = """
+r.state IN ('queued', 'running') AND NOT EXISTS (
+    SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
+    WHERE own.run_id = r.id AND s.ended_at IS NULL)
+"""
+#: runs that wait at the bank, found from the requests that wait
+AT_BANK = f"""
+SELECT DISTINCT r.id, TRUE FROM allocation_request w
+JOIN crawling_runprocess p ON p.bank_process_id = w.process_id JOIN crawling_run r ON r.id = p.run_id
+WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
+"""  # noqa: S608  # a constant
+#: runs that neither wait at the bank nor have anything from it, found from processes that are idle or not enrolled
+BESIDE_BANK = f"""
+SELECT DISTINCT r.id, FALSE FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+WHERE p.id = ANY(ARRAY(
+    SELECT id FROM crawling_runprocess WHERE bank_process_id IS NULL
+    UNION ALL
+    SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
+        SELECT id FROM allocation_process
+        WHERE state = 'active' AND lease_until IS NULL AND NOT is_waiting))))
+  AND {HAS_NO_SHIFT} AND NOT EXISTS (
+    SELECT FROM crawling_runprocess own JOIN allocation_process b ON b.id = own.bank_process_id
+    WHERE own.run_id = r.id AND b.lease_until IS NOT NULL)
 """  # noqa: S608  # a constant
 
 
@@ -90,14 +113,12 @@ def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None)
 
 def waiting_runs() -> list[int]:
     """The runs that `why_idle` calls waiting, without the reasons, which cost more: a look at the whole bank."""
-    working = Shift.objects.filter(ended_at=None, process__run=OuterRef("run"))
-    idle = RunProcess.objects.filter(~Exists(working), run__state__in=WORKING_STATES)
-    waiting = Request.objects.filter(state=RequestState.WAITING, process=OuterRef("bank_process"))
-    rows = list(idle.annotate(waits=Exists(waiting)).values_list("run", "waits", "bank_process__lease_until"))
-    at_bank = {run for run, waits, _ in rows if waits}
-    granted = {run for run, _, lease_until in rows if lease_until is not None}
-    rest = {run for run, *_ in rows} - at_bank - granted
-    return sorted(at_bank | {host.run for host in next_hosts(list(rest)) if host.taken_by}) if rows else []
+    with connection.cursor() as cursor:
+        cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")
+        rows = cursor.fetchall()
+    at_bank = {run for run, is_at_bank in rows if is_at_bank}
+    beside = {run for run, _ in rows} - at_bank
+    return sorted(at_bank | {host.run for host in next_hosts(list(beside)) if host.taken_by})
 
 
 def next_hosts(run_ids: list[int]) -> list[Next]:

@@ -51,7 +51,7 @@ JOIN allocation_process p ON p.run_ref = 'run/' || r.id || '/0' WHERE starts_wit
 """
 HOSTS = """
 INSERT INTO crawling_host (name, dns_name, delay_seconds)
-SELECT 'h' || n || '.' || %(kind)s || '.example', '', 0 FROM generate_series(1, %(count)s) n
+SELECT 'h' || n || '.' || %(kind)s || '.example', 'h' || n || '.' || %(kind)s || '.example', 0 FROM generate_series(1, %(count)s) n
 """
 QUEUES = """
 INSERT INTO crawling_hostqueue (run_id, host_id, process_number, queued, done)
@@ -116,6 +116,7 @@ def main() -> None:
         took = time.monotonic() - began
         print(f"{asked.waiting:,} runs wait, {asked.ended:,} have ended (made in {took:.0f} s)")
         time_duties()
+        time_pages()
         time_starts()
 
 
@@ -169,6 +170,23 @@ def time_duties() -> None:
     for duty in duties():
         duty.do()
         timed(duty.do.__name__, duty.do)
+
+
+def time_pages() -> None:
+    """What the DNS resolver asks each second, and what the list of crawls, the overview and a program ask."""
+    from crawling.frontier.names import names_due
+    from crawling.idling import waiting_runs
+    from crawling.listing import Wanted, list_crawls
+    from crawling.overview import crawls_now
+    from crawling.services.creating import create_crawl, free_name, start_run
+
+    timed("names that are due", lambda: names_due(time.time() + 10))
+    timed("runs that wait", waiting_runs)
+    timed("the list of crawls", lambda: list_crawls(Wanted()))
+    timed("the overview's crawls", crawls_now)
+    fields = {"seeds": ["http://new.example/"], "delay_seconds": 0}
+    timed("create a crawl", lambda: create_crawl({"name": free_name("new"), **fields}))
+    timed("start a crawl", lambda: start_run(create_crawl({"name": free_name("new"), **fields})))
 
 
 def time_starts() -> None:

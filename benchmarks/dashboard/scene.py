@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import django
+import psutil
 from django.conf import settings
 
 import crawlsite.settings
 from benchmarks.dashboard.clients import Report, Scene, load
 
 WARM_SECONDS = 8
+#: kinds of programs, by what stands in their command lines
+KINDS = {
+    "web": "gunicorn",
+    "workers": "rqworker",
+    "keeper": "manage.py keeper",
+    "names": "resolve_ahead",
+    "PostgreSQL": "postgres",
+    "Redis": "valkey",
+    "clients": "benchmarks.dashboard.scene",
+    "crawled web": "spawn_main",
+}
 
 
 def main() -> None:
@@ -22,9 +37,11 @@ def main() -> None:
     scene = begin(told)
     time.sleep(WARM_SECONDS)  # how slowly crawls begin is not measured
     # Nothing but the crawls runs meanwhile: this is what they are compared with.
+    before = spending()
     alone = pages_a_second(lambda: time.sleep(scene.seconds))
-    report = Report()
+    between, report = spending(), Report()
     loaded = pages_a_second(lambda: load(scene, report))
+    report_spending(scene.seconds, before, between, spending())
     print(f"crawls: {alone:.0f} pages/s alone, {loaded:.0f} under load ({100 * loaded / max(alone, 1):.0f} %)")
     for line in report.lines():
         print(line, flush=True)
@@ -63,6 +80,25 @@ def pages_a_second(during: Callable[[], None]) -> float:
     before, began = fetched(), time.monotonic()
     during()
     return (fetched() - before) / (time.monotonic() - began)
+
+
+def spending() -> dict[str, float]:
+    """Seconds of the processor so far, by kind of program, of all that the benchmark runs."""
+    spent: defaultdict[str, float] = defaultdict(float)
+    for process in psutil.Process(os.getppid()).children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            words, times = " ".join(process.cmdline()), process.cpu_times()
+            kind = next((kind for kind, sign in KINDS.items() if sign in words), "others")
+            spent[kind] += times.user + times.system + times.children_user + times.children_system
+    return spent
+
+
+def report_spending(seconds: float, *looks: dict[str, float]) -> None:
+    """Print the cores that each kind of program took, between one look and the next."""
+    for before, after, name in zip(looks, looks[1:], ("alone", "under load"), strict=False):
+        cores = {kind: (after[kind] - before.get(kind, 0.0)) / seconds for kind in after}
+        told = ", ".join(f"{kind} {share:.2f}" for kind, share in sorted(cores.items()))
+        print(f"cores {name}: {told}")
 
 
 def fetched() -> int:

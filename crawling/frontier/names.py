@@ -12,6 +12,8 @@ from dnscache.gate import IS_KEPT, IS_SETTLED
 
 #: hosts read of each process of a run, the longest due first: with fewer, names that are not settled could hide each other
 MOST_OF_A_PROCESS, MOST = 2000, 4000
+#: processes in line at the bank whose names are resolved ahead of their shifts
+FIRST_IN_LINE = 500
 
 #: true of a host whose name is settled, or needs nobody to ask; of every host while the gate is open
 PASSES_GATE = f"""(
@@ -28,6 +30,22 @@ HELD_UNTIL = f"""(
 #: those of some hosts that wait at the gate
 HELD = f"SELECT h.id FROM crawling_host h WHERE h.id = ANY(%(hosts)s) AND NOT {PASSES_GATE}"  # noqa: S608  # constants
 
+#: Processes that fetch, may begin at any time, or stand in front of the line. Those behind it are not
+#: read, however many they are: an answer might not live until it is their turn.
+SOON_AT_WORK = """
+SELECT id FROM crawling_runprocess WHERE bank_process_id IS NULL
+UNION ALL
+SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
+    SELECT id FROM allocation_process WHERE lease_until IS NOT NULL
+    UNION ALL
+    SELECT id FROM allocation_process
+    WHERE state = 'active' AND lease_until IS NULL AND NOT is_waiting
+    UNION ALL (
+        SELECT process_id FROM allocation_request WHERE state = 'waiting'
+        ORDER BY pool_id, turn, seq LIMIT %(line)s
+    )))
+"""
+
 #: What is settled beyond the look-ahead, or rests, is left out before anything is limited: a thousand dead names must not hide
 #: one that is alive. `share` are those of one machine of several.
 NAMES_DUE = f"""
@@ -43,7 +61,7 @@ CROSS JOIN LATERAL (
       AND (d.name IS NULL OR (d.expires_at <= to_timestamp(%(until)s) AND coalesce(d.retry_at, '-infinity') <= clock_timestamp()))
     ORDER BY q.due_at LIMIT {MOST_OF_A_PROCESS}
 ) due
-WHERE r.state IN ('queued', 'running')
+WHERE p.id = ANY(ARRAY({SOON_AT_WORK})) AND r.state IN ('queued', 'running')
 GROUP BY 1 ORDER BY 2 LIMIT {MOST}
 """  # noqa: S608  # constants
 
@@ -66,5 +84,6 @@ def names_due(until: float, *, place: int = 0, machines: int = 1) -> list[tuple[
     `place` is this machine's among `machines` that share the names.
     """
     with connection.cursor() as cursor:
-        cursor.execute(NAMES_DUE, {"until": until, "place": place, "machines": machines})
+        values = {"until": until, "place": place, "machines": machines, "line": FIRST_IN_LINE}
+        cursor.execute(NAMES_DUE, values)
         return list(cursor.fetchall())

@@ -23,7 +23,7 @@ PREFIXES = ("/api/", "/metrics")
 #: a program whose request found no place may ask again after so long
 AGAIN_SECONDS = 1
 #: while less than this share of all cores is idle, programs that crowd get this share of a process's time
-LITTLE_IDLE, SHARE = 0.1, 0.1
+LITTLE_IDLE, SHARE = 0.25, 0.05
 #: how often the machine is looked at, how long programs count as a crowd after one had to wait, and the longest rest
 LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 from django.db import OperationalError, connection
+from django.db.backends.signals import connection_created
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from allocation.models import OutboxKind, Process, Request
 from allocation.services import reap_expired, take_lease, unsent_outbox
-from crawling.frontier import locking
+from crawling.frontier import locking, names
 from crawling.frontier.handling import Deed
 from crawling.keeper.duties import settle_what_was_left
 from crawling.keeper.messages import deliver, deliver_the_rest
 from crawling.keeper.rounds import duties, keep
-from crawling.models import Run, RunProcess, Shift
+from crawling.models import Host, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.blacklist import add_entry
 from crawling.services.creating import create_crawl, start_run
@@ -185,3 +187,39 @@ def test_the_lost_shift_of_a_run_that_is_being_deleted_stops_nobody(lost_shifts)
 
     assert open_shifts() == [first.pk]
     assert not unsent_outbox(kinds=[OutboxKind.REAPED])
+
+
+def test_names_are_resolved_for_who_fetches_and_for_the_front_of_the_line(one_worker, start, queue, monkeypatch):
+    """A look at the names of all that wait would take longer each second the more they are."""
+    monkeypatch.setattr(names, "FIRST_IN_LINE", 1)
+    start(4)
+    for number in range(1, 5):
+        host = Host.objects.filter(name=f"127.0.0.{number}:8900")
+        host.update(dns_name=f"h{number}.test")
+
+    due = names.names_due(time.time() + 10)
+
+    assert {name for name, _ in due} == {"h1.test", "h2.test"}
+
+
+def test_a_small_crawl_takes_few_statements_and_one_connection(order, make_site, work_off):
+    """It took 152, and three connections: more of the processor than its pages."""
+    links = '<a href="/a">a</a> <a href="/b">b</a>'
+    site = make_site({"/": links, "/a": "one", "/b": "two"})
+    run = start_run(create_crawl(order(f"{site.url}/")))
+    opened: list[str] = []
+
+    def note(sender, connection, **told):
+        opened.append(threading.current_thread().name)
+
+    connection_created.connect(note)
+    try:
+        with CaptureQueriesContext(connection) as asked:
+            work_off(run)
+    finally:
+        connection_created.disconnect(note)
+
+    run.refresh_from_db()
+    assert run.state == "finished"
+    assert set(opened) <= {"MainThread"}
+    assert len(asked) <= 135

@@ -173,6 +173,15 @@ CASES += [
     ),
 ]
 CASES += [
+    Case(
+        "chunks of one byte without end",
+        by_byte,
+        verdict=("f", FetchStatus.BROKEN_ANSWER),
+        tries=3,
+        seconds=25,
+    ),
+]
+CASES += [
     Case(name, pages, verdict=TOO_BIG, order=ORDER, seconds=20, small=True)
     for name, pages in {
         "a body without end or length": without_end(b"", b"x" * MIB),

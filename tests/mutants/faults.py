@@ -52,3 +52,15 @@ SERVER = {
     ),
     "grants out of nothing": ("allocation_write_grant", {"free[j] := free[j] - wanted[j];": ""}),
 }
+
+#: in what the server decides alone, found by the comparison of twin pools
+ALONE = {
+    "takes what is reserved": (
+        "allocation_grant",
+        {"OR NOT asker.holding AND 0 < ANY (bank.reserved)": ""},
+    ),
+    "does not ask whether the asker could finish": ("allocation_grant", {"need <= available": "true"}),
+    "grants a part where all is to be asked for": ("allocation_grant", {"OR NOT is_whole": "OR true"}),
+    "starts a process that holds something": ("allocation_grant", {"asker.holding OR asker": "asker"}),
+    "lets a late shift give back": ("allocation_release", {"process.epoch = holder_epoch": "true"}),
+}

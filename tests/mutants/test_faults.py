@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.allocation.machine.chance import OnPaper, OnRows
-from tests.mutants.faults import PURE, SERVER, SERVICES
+from tests.allocation.twins import compare_twins
+from tests.mutants.faults import ALONE, PURE, SERVER, SERVICES
 from tests.mutants.planting import planted, planted_in_server
 
 #: the first failure is enough, so nothing is shrunk; the same chances each time, so that a find is a find for ever
@@ -35,3 +36,11 @@ def test_fault_in_the_server_is_found(name):
     function, changes = SERVER[name]
     with planted_in_server(function, changes), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
         run_state_machine_as_test(OnRows, settings=settings(HUNT, max_examples=60, stateful_step_count=30))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ALONE)
+def test_fault_in_what_the_server_decides_alone_is_found(name, make_pool, make_process):
+    function, changes = ALONE[name]
+    with planted_in_server(function, changes), pytest.raises(Exception):  # noqa: B017, PT011 - whatever goes wrong first
+        [compare_twins(seed, make_pool, make_process) for seed in range(40)]

@@ -204,7 +204,7 @@ def test_a_retry_forgives(frontier, lose):
         lose()
 
     with locked_run(frontier.run.pk) as run:
-        assert requeue_failed(run, status=None) == 1
+        assert requeue_failed(run.pk, status=None) == 1
 
     assert Url.objects.get().losses == 0
     frontier.check()

@@ -184,7 +184,7 @@ def time_pages() -> None:
     timed("runs that wait", waiting_runs)
     timed("the list of crawls", lambda: list_crawls(Wanted()))
     timed("the overview's crawls", crawls_now)
-    fields = {"seeds": ["http://new.example/"], "delay_seconds": 0}
+    fields = {"seeds": ["http://127.0.0.1:8900/"], "delay_seconds": 0}
     timed("create a crawl", lambda: create_crawl({"name": free_name("new"), **fields}))
     timed("start a crawl", lambda: start_run(create_crawl({"name": free_name("new"), **fields})))
 

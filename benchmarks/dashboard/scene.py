@@ -36,8 +36,8 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     scene = begin(told)
     time.sleep(WARM_SECONDS)  # how slowly crawls begin is not measured
-    # Nothing but the crawls runs meanwhile: this is what they are compared with.
     before = spending()
+    # Nothing but the crawls runs for these seconds: the load is compared with that.
     alone = pages_a_second(lambda: time.sleep(scene.seconds))
     between, report = spending(), Report()
     loaded = pages_a_second(lambda: load(scene, report))

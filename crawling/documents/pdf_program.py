@@ -25,6 +25,18 @@ MOST_TEXT = 32_768
 #: pages whose text is read; it is what takes time
 TEXT_PAGES = 3
 
+#: what pypdf raises for a broken page besides its own exceptions; the page costs its own links
+#: and text alone
+BROKEN_PAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
+
 
 def links_of(page: PageObject) -> list[str]:
     """The addresses of a page's link annotations (ISO 32000-1, section 12.6.4.7)."""
@@ -60,9 +72,9 @@ def main() -> None:
             links += links_of(page)
             if number < TEXT_PAGES and len(text) < MOST_TEXT:
                 text += page.extract_text() + "\n"
-        except (PyPdfError, ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
+        except (PyPdfError, *BROKEN_PAGE):
             unread = "broken"
-            continue  # pypdf meets broken pages with any of these
+            continue
     about: Mapping[str, Any] = reader.metadata or {}
     told = {"title": about.get("/Title"), "author": about.get("/Author")}
     told = {name: str(value.get_object()) for name, value in told.items() if value is not None}

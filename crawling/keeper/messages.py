@@ -64,6 +64,7 @@ def deliver(kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> int:
             mark_sent(ids=[message.id])
         except RedisError:
             raise  # none of them can be delivered now
+        # Whatever is wrong with one message, the others go first; it is raised below.
         except Exception as error:
             failures[run] = error
     if failures:

@@ -1,4 +1,4 @@
 """The cache space of SEEDS D3-D10: two regions, built in advance. Pure: the caller passes `now` and holds the lock.
 
-`docs/dns-elements.md` says where each element of the patent stands; the record beside it where we differ and why.
+`docs/conformance/dns-elements.md` says where each element of the patent stands; the record beside it where we differ and why.
 """

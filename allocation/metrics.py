@@ -10,7 +10,7 @@ from django.utils import timezone
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from allocation.models import Checkpoint, Conservation, Event, Pool, Request, RequestState
+from allocation.models import Conservation, Event, LedgerCheckpoint, Pool, Request, RequestState
 from allocation.moment import one_moment
 
 #: kinds of events that are answers to requests
@@ -74,7 +74,7 @@ def _past(pools: list[Pool]) -> Iterator[Metric]:
 
 def _counts(pool: Pool) -> Counter[str]:
     """Events by kind: what the latest checkpoint has counted, and those since. The whole ledger would be too much for a scrape."""
-    last = Checkpoint.objects.filter(pool=pool).order_by("-version").first()
+    last = LedgerCheckpoint.objects.filter(pool=pool).order_by("-version").first()
     since = Event.objects.filter(pool=pool, version__gt=last.version if last else 0)
     counts = Counter[str](last.state["counts"] if last else {})
     counts.update(dict(since.order_by().values_list("kind").annotate(Count("pk"))))

@@ -9,7 +9,7 @@ from allocation.banker import Vector, plus
 from allocation.errors import UnknownPool
 from allocation.history.checkpoints import restored
 from allocation.history.entries import entries
-from allocation.models import Checkpoint, Conservation, Grant, Policy, Pool, Process, ProcessState, Request, RequestState
+from allocation.models import Conservation, Grant, LedgerCheckpoint, Policy, Pool, Process, ProcessState, Request, RequestState
 from allocation.moment import one_moment
 from allocation.proof import Proof
 from allocation.replay import Breach, Entry
@@ -44,7 +44,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
             raise UnknownPool(pool=pool_id)
         proof = Proof(is_banker=pool.policy != Policy.NAIVE)
         try:
-            checkpoints = set(Checkpoint.objects.filter(pool=pool).values_list("version", flat=True))
+            checkpoints = set(LedgerCheckpoint.objects.filter(pool=pool).values_list("version", flat=True))
             for entry in entries(pool_id):
                 proof.take(entry)
                 if entry.version in checkpoints:
@@ -59,7 +59,7 @@ def audit_pool(pool_id: int) -> PoolAudit:
 
 def _check_checkpoint(pool: Pool, entry: Entry, proof: Proof) -> None:
     """What is kept to begin a replay from must be what the whole replay leads to."""
-    kept = restored(entry.version, Checkpoint.objects.get(pool=pool, version=entry.version).state)
+    kept = restored(entry.version, LedgerCheckpoint.objects.get(pool=pool, version=entry.version).state)
     if kept != proof.bank:
         raise Breach(entry, f"the checkpoint {kept}", proof.bank)
 

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from allocation.history.entries import entries
-from allocation.models import Checkpoint
+from allocation.models import LedgerCheckpoint
 from allocation.replay import Replay, Wait
 
 #: following 100,000 events takes 1.4 s, reading and following 1,000 some 10 ms
@@ -15,7 +15,7 @@ EVERY = 1000
 
 def replayed(pool: int, until: int) -> Replay:
     """The pool as it was after the event of that version, from the nearest checkpoint on. Raises Breach."""
-    nearest = Checkpoint.objects.filter(pool=pool, version__lte=until).order_by("-version").first()
+    nearest = LedgerCheckpoint.objects.filter(pool=pool, version__lte=until).order_by("-version").first()
     replay = restored(nearest.version, nearest.state) if nearest else Replay()
     for entry in entries(pool, after=replay.version, until=until):
         replay.follow(entry)

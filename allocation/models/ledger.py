@@ -83,7 +83,7 @@ class Event(models.Model):
         return f"{self.kind} {self.version}"
 
 
-class Checkpoint(models.Model):
+class LedgerCheckpoint(models.Model):
     """A pool as the ledger leads to it at a version: where a replay may begin. It can be thrown away and made again."""
 
     pool = models.ForeignKey(Pool, models.CASCADE, db_index=False, related_name="checkpoints")

@@ -6,7 +6,7 @@ import logging
 
 from allocation.history.checkpoints import EVERY, replayed, restored, saved
 from allocation.history.entries import entries
-from allocation.models import Checkpoint, Pool
+from allocation.models import LedgerCheckpoint, Pool
 from allocation.replay import Breach
 
 logger = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ def keep_checkpoints() -> int:
 
 
 def _keep(pool: int, version: int) -> int:
-    last = Checkpoint.objects.filter(pool=pool).order_by("-version").first()
+    last = LedgerCheckpoint.objects.filter(pool=pool).order_by("-version").first()
     if version - (last.version if last else 0) < EVERY:
         return 0
     kept = 0
@@ -30,7 +30,7 @@ def _keep(pool: int, version: int) -> int:
         for entry in entries(pool, after=replay.version, until=version - version % EVERY):
             replay.follow(entry)
             if entry.version % EVERY == 0:
-                kept += Checkpoint.objects.get_or_create(pool_id=pool, version=entry.version, defaults={"state": saved(replay)})[1]
+                kept += LedgerCheckpoint.objects.get_or_create(pool_id=pool, version=entry.version, defaults={"state": saved(replay)})[1]
     except Breach as breach:
         logger.error("the ledger cannot be replayed", extra={"pool_id": pool, "breach": str(breach)})
     return kept

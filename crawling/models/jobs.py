@@ -12,7 +12,7 @@ from django.db.models import F, Func, Q
 
 from allocation.models import Process
 
-#: what the search of crawls looks in: name and seeds, in capitals; the function is made in migration 0019
+#: what the search of crawls looks in: name and seeds, in capitals; the first migration makes the function
 SEARCHED = Func(F("name"), F("seeds"), function="crawling_searched", output_field=models.TextField())
 
 #: the constraint that tells when a name is taken

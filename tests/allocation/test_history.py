@@ -15,7 +15,7 @@ from allocation.history.asof import bank_as_of
 from allocation.history.audit import audit_pool
 from allocation.history.chart import SAMPLES, SPANS, chart_of
 from allocation.history.listing import Filters, list_events, ways_from
-from allocation.models import Checkpoint, Pool, Process
+from allocation.models import LedgerCheckpoint, Pool, Process
 from allocation.services import keep_checkpoints, release_resources
 from tests.allocation.conftest import ask
 from tests.allocation.histories import rewrite
@@ -121,7 +121,7 @@ def test_audit_proves_the_checkpoints_too(bank, monkeypatch):
     assert audit_pool(bank.pk).findings == ()
 
     wrong = checkpoints.saved(checkpoints.replayed(bank.pk, 4))
-    Checkpoint.objects.filter(version=8).update(state=wrong)
+    LedgerCheckpoint.objects.filter(version=8).update(state=wrong)
 
     assert audit_pool(bank.pk).findings[0].version == 8
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test import override_settings
 
@@ -70,16 +67,3 @@ def test_a_webhook_whose_secret_cannot_be_read_is_told_in_the_outcome(make_site,
 
     assert Delivery.objects.get().outcome.startswith(f"Not sent: {SealBroken()}")
     assert not site.log
-
-
-def test_bodies_that_lay_open_are_sealed_by_the_migration(crawl):
-    migration = import_module("crawling.migrations.0051_sealed_bodies")
-    old = {**CrawlJob().fetching, **shown(crawl), "posts": {SEED: BODY}}
-    CrawlJob.objects.filter(pk=crawl.pk).update(fetching=old)
-    assert fetching_of(CrawlJob.objects.get(pk=crawl.pk)).posts == {SEED: BODY}
-    assert BODY in everything_kept()
-
-    migration.seal_bodies(apps, None)
-
-    assert fetching_of(CrawlJob.objects.get(pk=crawl.pk)).posts == {SEED: BODY}
-    assert BODY not in everything_kept()

@@ -94,7 +94,7 @@ def test_lock_timeout_ends_a_wait_at_its_time(make_pool, rival):
 def test_for_update_would_stop_rows_that_refer_to_the_pool_and_no_key_does_not(make_pool, rival):
     """Why every lock says NO KEY: a row that only names the pool need not wait for its decisions."""
     pool = make_pool(1)
-    insert = "INSERT INTO allocation_checkpoint (pool_id, version, state) VALUES (%s, nextval('allocation_request_order'), '{}')"
+    insert = "INSERT INTO allocation_ledgercheckpoint (pool_id, version, state) VALUES (%s, nextval('allocation_request_order'), '{}')"
 
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '100ms'")

@@ -50,11 +50,11 @@ LOCKS: dict[str, tuple[Fault, Callable]] = {
         rivals.test_renewal_that_comes_before_the_reapers_lock_wins,
     ),
     "condition of taking up a shift": (
-        Fault("allocation.services.leases:take_lease", 'worker="", ', ""),
+        Fault("allocation.services.leases:take_lease", "worker='', ", ""),
         rivals.test_shift_is_taken_up_by_one_of_two_at_once,
     ),
     "isolation that is asked for": (
-        Fault("allocation.services.transaction:_set_limits", 'isolation != "read committed"', "not isolation"),
+        Fault("allocation.services.transaction:_set_limits", "isolation != 'read committed'", "not isolation"),
         locks.test_other_isolation_than_read_committed_is_refused,
     ),
 }

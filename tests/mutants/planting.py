@@ -2,6 +2,7 @@
 
 import __future__
 
+import ast
 import importlib
 import inspect
 import textwrap
@@ -16,7 +17,10 @@ from django.db import connection
 
 @dataclass(frozen=True)
 class Fault:
-    """What to change in which function, named as `package.module:Class.function`; each `old` stands there exactly once."""
+    """What to change in which function, named as `package.module:Class.function`; each `old` stands there exactly once.
+
+    The function is taken as `ast.unparse` prints it: however its lines are broken, and with single quotes.
+    """
 
     where: str
     old: str
@@ -26,11 +30,12 @@ class Fault:
 
 @contextmanager
 def planted(fault: Fault) -> Iterator[None]:
-    """Run the block with the fault in place. Raises AssertionError if the shipped code no longer has that piece."""
+    """Run the block with the fault in place. Raises LookupError if the shipped code no longer has that piece."""
     function = _find(fault.where)
-    source = textwrap.dedent(inspect.getsource(function))
+    source = ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(function))))
     for old, new in ((fault.old, fault.new), *fault.also):
-        assert source.count(old) == 1, f"{fault.where} has {old!r} {source.count(old)} times"
+        if source.count(old) != 1:
+            raise LookupError(f"{fault.where} has {old!r} {source.count(old)} times")
         source = source.replace(old, new)
     sound = function.__code__
     function.__code__ = _compiled(function, source)
@@ -42,13 +47,14 @@ def planted(fault: Fault) -> Iterator[None]:
 
 @contextmanager
 def planted_in_server(function: str, changes: dict[str, str]) -> Iterator[None]:
-    """Run the block with pieces of a function of the server changed. Raises AssertionError if it has no such piece."""
+    """Run the block with pieces of a function of the server changed. Raises LookupError if it has no such piece."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_get_functiondef(%s::regproc)", [function])
         [sound] = cursor.fetchone()
         faulty = sound
         for old, new in changes.items():
-            assert faulty.count(old) == 1, f"{function} has {old!r} {faulty.count(old)} times"
+            if faulty.count(old) != 1:
+                raise LookupError(f"{function} has {old!r} {faulty.count(old)} times")
             faulty = faulty.replace(old, new)
         cursor.execute(faulty)
     try:

@@ -9,6 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.allocation.machine.chance import OnPaper, OnRows
 from tests.allocation.twins import compare_twins
 from tests.mutants.faults import ALONE, PURE, SERVER, SERVICES
+from tests.mutants.judging import found
 from tests.mutants.planting import planted, planted_in_server
 
 #: the first failure is enough, so nothing is shrunk; the same chances each time, so that a find is a find for ever
@@ -19,14 +20,14 @@ HUNT = settings(
 
 @pytest.mark.parametrize("name", PURE)
 def test_fault_in_the_rules_is_found(name):
-    with planted(PURE[name]), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
+    with found(), planted(PURE[name]):
         run_state_machine_as_test(OnPaper, settings=settings(HUNT, max_examples=500, stateful_step_count=30))
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", SERVICES)
 def test_fault_in_the_services_is_found(name):
-    with planted(SERVICES[name]), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
+    with found(), planted(SERVICES[name]):
         run_state_machine_as_test(OnRows, settings=settings(HUNT, max_examples=60, stateful_step_count=30))
 
 
@@ -34,7 +35,7 @@ def test_fault_in_the_services_is_found(name):
 @pytest.mark.parametrize("name", SERVER)
 def test_fault_in_the_server_is_found(name):
     function, changes = SERVER[name]
-    with planted_in_server(function, changes), pytest.raises(Exception):  # noqa: B017, PT011 - whatever a faulty bank does, it is found
+    with found(), planted_in_server(function, changes):
         run_state_machine_as_test(OnRows, settings=settings(HUNT, max_examples=60, stateful_step_count=30))
 
 
@@ -42,5 +43,5 @@ def test_fault_in_the_server_is_found(name):
 @pytest.mark.parametrize("name", ALONE)
 def test_fault_in_what_the_server_decides_alone_is_found(name, make_pool, make_process):
     function, changes = ALONE[name]
-    with planted_in_server(function, changes), pytest.raises(Exception):  # noqa: B017, PT011 - whatever goes wrong first
+    with found(), planted_in_server(function, changes):
         [compare_twins(seed, make_pool, make_process) for seed in range(40)]

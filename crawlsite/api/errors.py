@@ -145,4 +145,5 @@ class JsonErrors:
         if is_error and not response.get("Content-Type", "").startswith("application/json"):
             response.content = json.dumps(_problem(response))
             response["Content-Type"] = "application/json; charset=utf-8"
+            response["Content-Length"] = str(len(response.content))  # it was that of Django's page
         return response

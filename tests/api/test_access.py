@@ -257,6 +257,13 @@ def test_what_is_no_request_at_all_is_answered_in_json_too(operator, method, pat
     assert problem["detail"]
 
 
+@pytest.mark.parametrize(("method", "path"), [("GET", "nonsense"), ("PUT", "crawls")])
+def test_an_answer_in_json_states_its_own_length(client, method, path):
+    answer = client.generic(method, f"/api/{path}")
+
+    assert (answer["Content-Type"], int(answer["Content-Length"])) == ("application/json; charset=utf-8", len(answer.content))
+
+
 def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
     def break_down(*args, **kwargs):
         raise DatabaseError("secret inside")

@@ -56,7 +56,7 @@ def unmasked(crawl: CrawlJob, fields: Mapping[str, Any]) -> dict[str, Any]:
     meant = dict(fields)
     for name in SECRET_FIELDS & fields.keys():
         given = fields[name]
-        if isinstance(given, dict):
+        if isinstance(given, dict) and isinstance(kept[name], dict):
             meant[name] = {key: kept[name].get(key, text) if seen[name].get(key) == text else text for key, text in given.items()}
         elif given == seen[name]:
             meant[name] = kept[name]

@@ -46,6 +46,7 @@ def test_a_secret_that_is_sent_back_masked_stays_and_another_takes_its_place_uns
         ({"login_url": "http://b.test/", "login_fields": {"user": "me"}}, "login_url", "must be on the site of a seed"),
         ({"login_url": HERE}, "login_fields", "belong together"),
         ({"posts": {HERE: "x"}}, "posts", "cannot be edited"),
+        ({"proxy": {"http": "socks5://127.0.0.1:1080"}}, "proxy", "must be text"),
         ({"delay_factor": -1}, "delay_factor", "must be 0"),
     ],
 )

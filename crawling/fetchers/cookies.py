@@ -44,7 +44,7 @@ class Cookies:
         """Keep what the answer asks to be sent back, and forget what it asks to be forgotten."""
         if "Set-Cookie" not in headers:
             return
-        self._jar.extract_cookies(MockResponse(headers), MockRequest(_request(url)))  # type: ignore[arg-type]
+        self._jar.extract_cookies(MockResponse(_readable(headers)), MockRequest(_request(url)))  # type: ignore[arg-type]
         there = {id(cookie): cookie for cookie in self._jar if _size(cookie) <= LONGEST}
         old = [there.pop(id(cookie)) for cookie in self._by_age if id(cookie) in there]
         self._by_age = [*old, *there.values()][-MOST_COOKIES:]
@@ -68,6 +68,15 @@ class Cookies:
 def _size(cookie: Cookie) -> int:
     """Bytes of a Cookie header for it."""
     return len(cookie.name) + len(cookie.value or "") + len("=; ")
+
+
+def _readable(headers: HTTPHeaderDict) -> HTTPHeaderDict:
+    """The Set-Cookie fields without what CookieJar fails at, which costs all cookies of the answer.
+
+    That is a Max-Age without a value, which RFC 6265 ignores (section 5.2), and Set-Cookie2.
+    """
+    fields = (";".join(part for part in field.split(";") if part.strip().lower() != "max-age") for field in headers.getlist("Set-Cookie"))
+    return HTTPHeaderDict([("Set-Cookie", field) for field in fields])
 
 
 def _request(url: str) -> PreparedRequest:

@@ -337,6 +337,16 @@ def test_a_host_gets_back_its_own_cookies_where_it_wants_them():
     assert cookies.header("http://a.test/") == ""
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("odd", ["odd=1; Max-Age", "odd=1; Version=1; max-age ; Path=/"])
+def test_an_attribute_without_its_value_costs_no_cookie(odd):
+    cookies, asked = Cookies(), asking_for("good=1", odd)
+    asked.add("Set-Cookie2", "old=1; Expires=Thu, 01 Jan 99999 00:00:00 GMT")
+    cookies.take("http://a.test/", asked)
+
+    assert sorted(cookies.header("http://a.test/").split("; ")) == ["good=1", "odd=1"]
+
+
 def test_a_host_that_asks_for_too_many_cookies_or_too_long_ones_is_not_obeyed():
     cookies, long = Cookies(), "x" * LONGEST
     many = [f"c{number}=1" for number in range(MOST_COOKIES + 50)]

@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, NamedTuple
 
 import pycurl
-from requests.exceptions import ChunkedEncodingError, ReadTimeout
+from requests.exceptions import ChunkedEncodingError, InvalidHeader, ReadTimeout
 from urllib3 import HTTPHeaderDict
 
 from crawling.fetchers.faults import Forbidden, Stale, fault_of
@@ -31,6 +31,8 @@ MOST_HEAD_BYTES = 256 * 1024
 #: Chunks, or pieces of 16 KiB of what is not chunked. Each costs a microsecond or two, so that a
 #: body in chunks of one byte is broken off after half a second of the processor.
 MOST_PIECES = 200_000
+#: Digits of a Content-Length. One that does not fit into 63 bits libcurl passes over, as if there were none.
+LONGEST_LENGTH = 18
 #: what each callback may return to end the transfer
 END = -1
 #: where the kernel's struct tcp_info has tcpi_bytes_received
@@ -152,7 +154,7 @@ class Transfer:
         self.lines.append(line)
         if line not in (b"\r\n", b"\n"):
             return None
-        status = int(self.lines[0].split(None, 2)[1][:3])
+        status = _code(self.lines[0])
         if status == 101:
             raise ChunkedEncodingError("the server changes to a protocol that nobody asked for")
         if 100 <= status < 200:
@@ -161,6 +163,9 @@ class Transfer:
         for each in self.lines[1:-1]:
             name, _, value = each.decode("latin-1").partition(":")
             self.fields.add(name.strip(), value.strip())
+        length = self.fields.get("Content-Length", "").lstrip("0")
+        if length.isdigit() and len(length) > LONGEST_LENGTH:
+            raise InvalidHeader("Content-Length is more than anybody can send")
         self.status = status
         self._is_enough = not self.wants(status, self.fields)
         say(Step.READING)
@@ -207,6 +212,14 @@ class Transfer:
             self._tell()
             self._quiet_until = time.monotonic() + limits.read_seconds
         return 0
+
+
+def _code(line: bytes) -> int:
+    """That of a status line; libcurl reads three digits and looks at none that follow."""
+    code = line.split(None, 2)[1]
+    if len(code) != 3:
+        raise InvalidHeader("the status is not of three digits")
+    return int(code)
 
 
 def _bytes_received(descriptor: int) -> int:

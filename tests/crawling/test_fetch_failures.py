@@ -51,6 +51,20 @@ ENDINGS = {
 }
 
 
+UNREADABLE = {
+    "a length that no number of 63 bits holds": OK + b"Content-Length: 99999999999999999999\r\n\r\nhello",
+    "a status of four digits": b"HTTP/1.1 2000 OK\r\nContent-Length: 5\r\n\r\nhello",
+}
+
+
+@pytest.mark.parametrize("answer", UNREADABLE)
+def test_numbers_that_cannot_be_meant_make_no_document(answer):
+    with serve_raw(say(UNREADABLE[answer])) as (url, _):
+        fetched = get(url)
+
+    assert (fetched.status, fetched.body) == (FetchStatus.MALFORMED, b"")
+
+
 ENDLESS = {
     "of answers before the answer": (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
     "of trailers": (OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n" * 4000),

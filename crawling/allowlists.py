@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
+from django.conf import settings
+
 from crawling.models import AllowedDirectory, AllowedNetwork, SharedNetwork, TrustedProxy
 from crawling.models.access import closed_to_crawls
 from crawling.rules.proxies import Proxy, read_proxy
-from crawling.rules.vetting import Allowed
+from crawling.rules.vetting import Allowed, DialPolicy
 
 Network = IPv4Network | IPv6Network
 
@@ -17,6 +19,11 @@ def allowed_networks() -> list[Allowed]:
     """What administrators have allowed beyond public addresses."""
     rows = AllowedNetwork.objects.all()
     return [Allowed(ip_network(row.network), row.port_from, row.port_to) for row in rows]
+
+
+def dial_policy() -> DialPolicy:
+    """Where fetches may go: never to our own services."""
+    return DialPolicy(tuple(allowed_networks()), settings.OWN_SERVICES)
 
 
 def proxy_of(text: str | None) -> Proxy | None:

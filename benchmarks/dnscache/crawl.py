@@ -42,7 +42,7 @@ from crawling.jobs import run_shift
 from crawling.keeper.duties import start_what_is_due
 from crawling.models import AllowedNetwork, CrawlJob, Url
 from crawling.processors.chain import Catch, step
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import stop
@@ -114,28 +114,28 @@ class NobodyAsks:
 
     waiting, is_alive = 0, True
 
-    def __init__(self, deliver: Callable[[Visit], None], slots: Callable[[], int], tally: Tally) -> None:
-        self._deliver = deliver
+    def __init__(self, deliver: Callable[[Visit], None], slots: Callable[[], int]) -> None:
+        self._deliver, self.tally = deliver, Tally()
 
     def ask(self, visit: Visit) -> None:
-        visit.resolve(Resolution(host_of(visit), Status.OK, (), 300, 0, Source.LOOKUP, 0))
+        visit.route.resolve(Resolution(host_of(visit), Status.OK, (), 300, 0, Source.LOOKUP, 0))
         self._deliver(visit)
 
     def close(self) -> None:
         """Nothing is under way."""
 
 
-def asking_first(theirs: DnspythonResolver) -> Callable[[Visit, Kit], Catch | Outcome | None]:
+def asking_first(theirs: DnspythonResolver) -> Callable[[Visit, FetchContext], Catch | Outcome | None]:
     """What a toe does that asks for the name of each fetch itself."""
 
-    def ask_and_step(visit: Visit, kit: Kit) -> Catch | Outcome | None:
+    def ask_and_step(visit: Visit, context: FetchContext) -> Catch | Outcome | None:
         name = host_of(visit)
         try:
             found = tuple(address.to_text() for address in theirs.resolve(name))
-            visit.resolve(Resolution(name, Status.OK, found, 300, 0, Source.LOOKUP, 0))
+            visit.route.resolve(Resolution(name, Status.OK, found, 300, 0, Source.LOOKUP, 0))
         except dns.exception.DNSException as error:
-            visit.resolve(Resolution(name, Status.NXDOMAIN, (), 300, 0, Source.LOOKUP, 0, str(error)))
-        return step(visit, kit)
+            visit.route.resolve(Resolution(name, Status.NXDOMAIN, (), 300, 0, Source.LOOKUP, 0, str(error)))
+        return step(visit, context)
 
     return ask_and_step
 

@@ -1,4 +1,4 @@
-"""Which module fetches which scheme, beside HTTP, which knows headers, cookies and proxies (`crawling.processors.kit`)."""
+"""Which module fetches which scheme, beside HTTP, which knows headers, cookies and proxies (`crawling.fetchers.client`)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.documents.base import Document, Source, one_line
+from crawling.documents.base import Document, Reading, Source, one_line
 from crawling.documents.registry import read_document
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
@@ -17,7 +17,7 @@ from crawling.frontier.outcomes import Answer, Outcome
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext, LinkJudge
 from crawling.rules.addresses import Address, BadUrl, may_lead, read_address, signed
 from crawling.rules.ascending import directories_above
 from crawling.rules.filters import Ruling
@@ -33,7 +33,9 @@ NOTHING = Document()
 ABSTRACT_LENGTH = 300
 
 
-def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, kit: Kit, *, sitemaps: Sequence[str] = ()) -> Outcome:
+def conclude(
+    claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, context: FetchContext, *, sitemaps: Sequence[str] = ()
+) -> Outcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
     sitemaps: those of the site, which count as links of this page.
@@ -47,12 +49,12 @@ def conclude(claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetch
         state = UrlState.EXCLUDED if fetched.status in UNWANTED else UrlState.FAILED
         return Outcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
-    document = _read(address, fetched, kit)
-    answer = _answer(address, dialled, fetched, document, target, is_personal=kit.is_personal)
+    document = _read(address, fetched, context.links.reading)
+    answer = _answer(address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal)
     parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
     if astray := _astray(claimed, address, fetched, target, document):
         return Outcome(claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel)
-    links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, kit)
+    links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, context.links)
     if document.is_index:
         links = [replace(link, nesting=claimed.nesting + 1) for link in links]
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
@@ -105,24 +107,24 @@ def _astray(
     return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
 
 
-def _read(address: Address, fetched: Fetched, kit: Kit) -> Document:
+def _read(address: Address, fetched: Fetched, reading: Reading) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
-    return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, kit.reading))
+    return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, reading))
 
 
 def _links(
-    claimed: ClaimedUrl, address: Address, written: Sequence[Address], target: Address | None, kit: Kit
+    claimed: ClaimedUrl, address: Address, written: Sequence[Address], target: Address | None, judge: LinkJudge
 ) -> tuple[list[Candidate], list[Refusal]]:
     """What the frontier gets of a page, and what the rules keep out.
 
     A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`.
     """
     depth = claimed.depth + 1
-    gate = _Gate(claimed, kit)
+    gate = _Gate(claimed, judge)
     scheme = claimed.url.partition(":")[0]
-    links = gate.candidates([link for link in written if may_lead(scheme, link.scheme)], depth, counts_all=kit.counts_links)
-    if kit.ascends:
+    links = gate.candidates([link for link in written if may_lead(scheme, link.scheme)], depth, counts_all=judge.counts_links)
+    if judge.ascends:
         links += [replace(candidate, is_link=False) for candidate in gate.candidates(directories_above(address), depth)]
     if target:
         ruling = gate.judge(target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
@@ -143,8 +145,8 @@ def _links(
 class _Gate:
     """Asks the rules of each link of a page, and keeps what they refuse."""
 
-    def __init__(self, claimed: ClaimedUrl, kit: Kit) -> None:
-        self._claimed, self._kit = claimed, kit
+    def __init__(self, claimed: ClaimedUrl, judge: LinkJudge) -> None:
+        self._claimed, self._judge = claimed, judge
         self.refusals: list[Refusal] = []
 
     def candidates(self, links: Iterable[Address], depth: int, *, counts_all: bool = False) -> list[Candidate]:
@@ -152,28 +154,28 @@ class _Gate:
 
         What it was told of is not judged again: most links of most pages are old news.
         """
-        news = links if counts_all else self._kit.seen.unseen(links, depth)
+        news = links if counts_all else self._judge.seen.unseen(links, depth)
         admitted = {link: ruling.hops for link in news if (ruling := self.judge(link, depth=depth, hops=self._claimed.hops))}
-        self._kit.seen.remember(admitted, depth)
-        made = (_candidate(link, depth, hops, self._claimed, self._kit) for link, hops in admitted.items())
+        self._judge.seen.remember(admitted, depth)
+        made = (_candidate(link, depth, hops, self._claimed, self._judge) for link, hops in admitted.items())
         return [candidate for candidate in made if candidate]
 
     def judge(self, link: Address, *, depth: int, hops: int, is_seed: bool = False) -> Ruling | None:
         """The ruling that lets a link in; None: it stays out."""
-        if not is_seed and self._kit.refusals.again(link.url):
+        if not is_seed and self._judge.refusals.again(link.url):
             return None
-        ruling = self._kit.filters.judge(link, depth=depth, hops=hops, is_seed=is_seed)
+        ruling = self._judge.filters.judge(link, depth=depth, hops=hops, is_seed=is_seed)
         if ruling.admits:
             return ruling
-        refusal = self._kit.refusals.first(
-            link, ruling, depth=depth, hops=hops, via=self._claimed.id, is_final=self._kit.filters.is_final(ruling)
+        refusal = self._judge.refusals.first(
+            link, ruling, depth=depth, hops=hops, via=self._claimed.id, is_final=self._judge.filters.is_final(ruling)
         )
         self.refusals += [refusal] if refusal else []
         return None
 
 
-def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, kit: Kit) -> Candidate | None:
-    judged = kit.traps.judge(link)
+def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, judge: LinkJudge) -> Candidate | None:
+    judged = judge.traps.judge(link)
     if judged.is_banned:
         return None
     return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap, hops=hops)

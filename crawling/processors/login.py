@@ -6,7 +6,7 @@ import time
 
 from crawling.documents.tree import parse_html
 from crawling.fetchers.http import Fetched
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.turns import await_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, BadUrl, read_address
@@ -21,38 +21,38 @@ MAX_BYTES = 2 * 1024 * 1024
 REST_SECONDS = 60.0
 
 
-def must_log_in(address: Address, kit: Kit) -> bool:
+def must_log_in(address: Address, context: FetchContext) -> bool:
     """Whether a page of this host may be fetched only after a login that has not been yet."""
-    url = kit.fetching.login_url
-    return url is not None and read_address(url).origin == address.origin and not kit.session_of(address.host_key).is_logged_in
+    url = context.client.fetching.login_url
+    return url is not None and read_address(url).origin == address.origin and not context.client.session_of(address.host_key).is_logged_in
 
 
-def log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
+def log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
     """Fetch the form, fill it in, send it; or say why that did not go. These are fetches, each followed by the host's delay.
 
     A fault of a moment lets the host wait. Any other pauses the run.
     """
-    visit.login_status = 0
-    trouble = _log_in(visit, address, dial, kit)
+    visit.repeats.login_status = 0
+    trouble = _log_in(visit, address, dial, context)
     if not trouble:
-        kit.session_of(address.host_key).is_logged_in = True
+        context.client.session_of(address.host_key).is_logged_in = True
         return
-    told = f"Logging in at {kit.fetching.login_url} failed: {trouble}"
-    if visit.login_status in OUTAGES or may_pass(visit.login_status):
-        visit.suspend(Fetched(visit.login_status, error=f"{told.rstrip('.')}."))
-        if not visit.given_up:
+    told = f"Logging in at {context.client.fetching.login_url} failed: {trouble}"
+    if visit.repeats.login_status in OUTAGES or may_pass(visit.repeats.login_status):
+        visit.availability.suspend(Fetched(visit.repeats.login_status, error=f"{told.rstrip('.')}."))
+        if not visit.availability.given_up:
             return
-        visit.given_up = None  # an operator may know better
-    visit.host_free_at = time.monotonic() + REST_SECONDS
-    visit.keep_budget()
-    kit.login_failed(told)
+        visit.availability.given_up = None  # an operator may know better
+    visit.clock.host_free_at = time.monotonic() + REST_SECONDS
+    visit.clock.keep_budget()
+    context.port.login_failed(told)
 
 
-def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
+def _log_in(visit: Visit, address: Address, dial: str, context: FetchContext) -> str:
     """Why it failed; empty if it did not."""
-    fields = kit.fetching.login_fields
-    page = read_address(kit.fetching.login_url or "")
-    shown = _get(visit, kit, page, dial)
+    fields = context.client.fetching.login_fields
+    page = read_address(context.client.fetching.login_url or "")
+    shown = _get(visit, context, page, dial)
     if not succeeded(shown.status):
         return f"the page with the form could not be had ({shown.error or explain(shown.status)})"
     form = fill_in(parse_html(shown.body, shown.charset).document, page.url, fields)
@@ -60,9 +60,9 @@ def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
         return f"the page has no form with the fields {', '.join(sorted(fields))}"
     if form.address.origin != page.origin:
         return f"its form is sent to another site, {form.address.origin}"
-    kit.pause(visit.delay)
-    await_turn(visit, dial, kit)
-    answer, where = _follow(_get(visit, kit, form.address, dial, form.body), form.address, dial, visit, kit)
+    context.pace.pause(visit.clock.delay)
+    await_turn(visit, dial, context)
+    answer, where = _follow(_get(visit, context, form.address, dial, form.body), form.address, dial, visit, context)
     if not succeeded(answer.status) or is_redirect(answer.status):
         return f"the site answered {answer.error or explain(answer.status)}"
     if fill_in(parse_html(answer.body, answer.charset).document, where.url, fields):
@@ -70,7 +70,7 @@ def _log_in(visit: Visit, address: Address, dial: str, kit: Kit) -> str:
     return ""
 
 
-def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, kit: Kit) -> tuple[Fetched, Address]:
+def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, context: FetchContext) -> tuple[Fetched, Address]:
     """Go where the site leads after its form, as long as that is the site itself; another site does not hear of the login."""
     for _ in range(MOST_HOPS):
         if not is_redirect(answer.status):
@@ -81,15 +81,15 @@ def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, kit: Kit) 
             break
         if target.origin != where.origin:
             return Fetched(204), target
-        kit.pause(visit.delay)
-        await_turn(visit, dial, kit)
-        answer, where = _get(visit, kit, target, dial), target
+        context.pace.pause(visit.clock.delay)
+        await_turn(visit, dial, context)
+        answer, where = _get(visit, context, target, dial), target
     return answer, where
 
 
-def _get(visit: Visit, kit: Kit, address: Address, dial: str, form: bytes | None = None) -> Fetched:
+def _get(visit: Visit, context: FetchContext, address: Address, dial: str, form: bytes | None = None) -> Fetched:
     """One fetch, which the host's clock and budget count."""
-    fetched = kit.get(address, dial, MAX_BYTES, form=form)
+    fetched = context.client.get(address, dial, MAX_BYTES, form=form)
     visit.rest(fetched)
-    visit.login_status = fetched.status
+    visit.repeats.login_status = fetched.status
     return fetched

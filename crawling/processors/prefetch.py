@@ -5,45 +5,45 @@ from __future__ import annotations
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.rejudging import status_of, told
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.robots import Robots
 from crawling.rules.statuses import FetchStatus, explain
-from crawling.rules.vetting import vet
+from crawling.rules.vetting import DialPolicy
 from dnscache.answers import Status
 from dnscache.resolver import Resolution
 
 THIS_MACHINE = "127.0.0.1"
 
 
-def refusal_by_rules(claimed: ClaimedUrl, address: Address, kit: Kit) -> Fetched | None:
+def refusal_by_rules(claimed: ClaimedUrl, address: Address, context: FetchContext) -> Fetched | None:
     """Why the rules, as they are at this moment, keep us from fetching, if they do. Nothing was asked of the host yet."""
-    ruling = kit.filters.judge(address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+    ruling = context.links.filters.judge(address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
     return None if ruling.admits else Fetched(status_of(ruling), error=told(ruling))
 
 
-def address_to_dial(resolution: Resolution, port: int, kit: Kit) -> tuple[str, Fetched | None]:
+def address_to_dial(resolution: Resolution, port: int, dialling: DialPolicy) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or why there is none."""
     if resolution.status is not Status.OK:
         status = FetchStatus.NAME_UNANSWERED if resolution.status.is_failure else FetchStatus.NAME_UNKNOWN
         return "", Fetched(status, error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})")
-    vetted = vet(resolution.addresses, port, allowed=kit.allowed, forbidden=kit.forbidden)
+    vetted = dialling.vet(resolution.addresses, port)
     if not vetted.permitted:
         status = FetchStatus.ADDRESS_REFUSED
         return "", Fetched(status, error=f"{status.sentence} ({vetted.reason})")
     return vetted.permitted[0], None
 
 
-def way_to(address: Address, resolution: Resolution, kit: Kit) -> tuple[str, Fetched | None]:
+def way_to(address: Address, resolution: Resolution, context: FetchContext) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or why there is none; for this machine's own files that is this machine."""
-    return (THIS_MACHINE, None) if address.scheme == "file" else address_to_dial(resolution, address.port, kit)
+    return (THIS_MACHINE, None) if address.scheme == "file" else address_to_dial(resolution, address.port, context.client.dialling)
 
 
 def set_robots(visit: Visit, origin: str, robots: Robots) -> None:
     """Let the rules hold for this visit, its delay included."""
-    visit.robots[origin] = robots
-    visit.asked_delay = max(visit.asked_delay, robots.crawl_delay or 0.0)
+    visit.robots.by_origin[origin] = robots
+    visit.clock.asked_delay = max(visit.clock.asked_delay, robots.crawl_delay or 0.0)
 
 
 def without_robots(answered: int) -> Fetched:

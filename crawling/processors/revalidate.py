@@ -11,7 +11,7 @@ from crawling.archive.earlier import Earlier, Stored, stored_document
 from crawling.archive.reading import bytes_to_read
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import WEB, Address, BadUrl, read_address
 from crawling.rules.revalidation import renewed
@@ -21,24 +21,24 @@ from crawling.rules.statuses import NOT_MODIFIED_STATUS, is_redirect
 MOST_COOKIE_TURNS = 3
 
 
-def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, kit: Kit) -> Fetched:
+def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext) -> Fetched:
     """Fetch the URL. If the server says that what we have is still right, the answer has the body that we have.
 
     A seed that has something to be posted is fetched by POST.
     """
-    posted = kit.fetching.posts.get(address.url) if claimed.depth == 0 else None
+    posted = context.client.fetching.posts.get(address.url) if claimed.depth == 0 else None
     if posted is not None:
-        return kit.get_document(address, dial, form=posted.encode())
+        return context.get_document(address, dial, form=posted.encode())
     earlier = visit.earlier.get(claimed.id) if address.scheme in WEB else None
-    stored = _stored(earlier, kit) if earlier else None
-    fetched = kit.get_document(address, dial, asking=earlier.questions if earlier and stored else None)
+    stored = _stored(earlier, context) if earlier else None
+    fetched = context.get_document(address, dial, asking=earlier.questions if earlier and stored else None)
     return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched
 
 
-def _stored(earlier: Earlier, kit: Kit) -> Stored | None:
+def _stored(earlier: Earlier, context: FetchContext) -> Stored | None:
     """The document that we have; None if it is not to be had, or if there is no memory for it."""
     size = bytes_to_read(earlier.original)
-    is_admitted = size <= kit.max_document_bytes and kit.room.admits(size)
+    is_admitted = size <= context.client.max_document_bytes and context.client.room.admits(size)
     return stored_document(earlier) if is_admitted else None
 
 
@@ -51,12 +51,12 @@ def _carried_over(fetched: Fetched, stored: Stored) -> Fetched:
     )
 
 
-def sets_cookies_first(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, kit: Kit) -> bool:
+def sets_cookies_first(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext) -> bool:
     """Whether the answer only sets cookies and sends back to the same URL, which then is asked for again, but not for ever."""
-    if not kit.fetching.keeps_cookies or not is_redirect(fetched.status) or "Set-Cookie" not in fetched.headers:
+    if not context.client.fetching.keeps_cookies or not is_redirect(fetched.status) or "Set-Cookie" not in fetched.headers:
         return False
-    visit.sent_back = (claimed.id, visit.sent_back[1] + 1 if visit.sent_back[0] == claimed.id else 1)
-    if visit.sent_back[1] > MOST_COOKIE_TURNS:
+    visit.repeats.sent_back = (claimed.id, visit.repeats.sent_back[1] + 1 if visit.repeats.sent_back[0] == claimed.id else 1)
+    if visit.repeats.sent_back[1] > MOST_COOKIE_TURNS:
         return False
     try:
         return read_address(fetched.location, address.url).url == address.url
@@ -64,10 +64,10 @@ def sets_cookies_first(visit: Visit, claimed: ClaimedUrl, address: Address, fetc
         return False
 
 
-def must_answer(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, kit: Kit) -> bool:
+def must_answer(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext) -> bool:
     """Whether the host wants to know who asks, and the order says who: then the URL is asked for once more, after the host's delay."""
-    is_asked = fetched.status == HTTPStatus.UNAUTHORIZED and visit.answered != claimed.id
-    if not is_asked or not kit.password_for(address):
+    is_asked = fetched.status == HTTPStatus.UNAUTHORIZED and visit.repeats.answered != claimed.id
+    if not is_asked or not context.client.policy.password_for(address):
         return False
-    visit.answered = claimed.id
+    visit.repeats.answered = claimed.id
     return True

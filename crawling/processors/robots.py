@@ -13,13 +13,13 @@ from crawling.frontier.borrowing import borrow_hosts, return_host
 from crawling.frontier.outcomes import Answer
 from crawling.frontier.parcels import Parcel
 from crawling.frontier.robots import known_robots
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.prefetch import address_to_dial, set_robots, without_robots
 from crawling.processors.turns import await_next_turn, await_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.politeness import backoff_after
-from crawling.rules.robots import MAX_ROBOTS_BYTES, read_robots
+from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.statuses import OUTAGES, FetchStatus, is_answer
 
 #: another host that is free within this is waited for; one that somebody else has, or that rests for longer, is asked for later
@@ -29,93 +29,93 @@ LATER_SECONDS = 1.0
 MOST_TRIES = 20
 
 
-def learn_robots(visit: Visit, address: Address, dial: str, kit: Kit) -> None:
+def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
     """Fetch the origin's robots.txt and keep it. These are fetches: the host is left alone for its delay after each.
 
     Where it leads to a host that others are asking, nothing is learnt, and the visit comes back for the rest of the way in a moment.
     """
-    answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, kit))
+    answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, context))
     if answer is None:
-        visit.come_back_in(LATER_SECONDS)
+        visit.clock.come_back_in(LATER_SECONDS)
         return
-    visit.hops.clear()
-    visit.tries = 0
+    visit.robots.hops.clear()
+    visit.robots.tries = 0
     if answer.is_stale:
         return  # once more after the host's delay, over a new connection
-    if answer.status == FetchStatus.CONNECT_FAILED and visit.demote(dial):
+    if answer.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial):
         return  # at its next address
     status, body = as_read(answer)
-    if kit.asks_like_others(address.host_key):
-        kit.keep_robots(address.origin, status, body)
+    if context.client.asks_like_others(address.host_key):
+        context.port.keep_robots(address.origin, status, body)
     elif is_answer(status):
-        kit.own_robots[address.origin] = (status, body)
-    robots = read_robots(status, body, kit.token)
-    if robots.unavailable and (old := visit.old_robots.get(address.origin)):
-        robots = read_robots(*old, kit.token)  # section 2.4: for as long as no newer one can be had
-    elif robots.unavailable and address.host_key not in kit.unbound:
-        visit.suspend(without_robots(status))
+        context.robots.own[address.origin] = (status, body)
+    robots = context.robots.read(status, body)
+    if robots.unavailable and (old := visit.robots.outdated.get(address.origin)):
+        robots = context.robots.read(*old)  # section 2.4: for as long as no newer one can be had
+    elif robots.unavailable and context.robots.binds(address.host_key):
+        visit.availability.suspend(without_robots(status))
         return
-    elif not visit.outage or visit.outage.status in OUTAGES:  # it may still refuse all pages
-        visit.recover()
+    elif not visit.availability.outage or visit.availability.outage.status in OUTAGES:  # it may still refuse all pages
+        visit.availability.recover()
     set_robots(visit, address.origin, robots)
-    visit.rest_for_delay()  # it may be longer by now
+    visit.clock.rest_for_delay()  # it may be longer by now
 
 
-def _hop(visit: Visit, address: Address, dial: str, kit: Kit, hop: Address, number: int) -> Fetched | None:
+def _hop(visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int) -> Fetched | None:
     """The answer of one hop; None: its host cannot be asked now. What was answered on the way is not asked for again."""
-    if hop.url in visit.hops:
-        return visit.hops[hop.url]
+    if hop.url in visit.robots.hops:
+        return visit.robots.hops[hop.url]
     if hop.host_key != address.host_key:
-        answer = _elsewhere(visit, hop, kit)
+        answer = _elsewhere(visit, hop, context)
     else:
         refusal = None
         if hop.port != address.port:  # vetted anew even on the same host: what is allowed, is allowed by port
-            dial, refusal = address_to_dial(kit.resolve(hop.hostname), hop.port, kit)
+            dial, refusal = address_to_dial(context.port.resolve(hop.hostname), hop.port, context.client.dialling)
         if number and not refusal:
-            kit.pause(visit.host_free_at - time.monotonic())
-            await_turn(visit, dial, kit)
-        answer = refusal or _fetch(hop, dial, kit)
+            context.pace.pause(visit.clock.host_free_at - time.monotonic())
+            await_turn(visit, dial, context)
+        answer = refusal or _fetch(hop, dial, context)
         visit.rest(answer)
     if answer:
-        visit.hops[hop.url] = answer
+        visit.robots.hops[hop.url] = answer
     return answer
 
 
-def _elsewhere(visit: Visit, hop: Address, kit: Kit) -> Fetched | None:
+def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
     """Ask another host, as its own clock allows; never waits for somebody who has it, while this visit has a host itself."""
-    if hop.url == f"{hop.origin}/robots.txt" and (known := kit.ask(lambda: known_robots([hop.origin]).get(hop.origin))):
+    if hop.url == f"{hop.origin}/robots.txt" and (known := context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))):
         return Fetched(known[0], body=known[1])
-    dial, refusal = address_to_dial(kit.resolve(hop.hostname), hop.port, kit)
+    dial, refusal = address_to_dial(context.port.resolve(hop.hostname), hop.port, context.client.dialling)
     if refusal:
         return refusal
-    seconds = SOON_SECONDS + AHEAD_SECONDS + kit.fetching.connect_seconds + kit.fetching.document_seconds
-    found = kit.ask(lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds))
+    seconds = SOON_SECONDS + AHEAD_SECONDS + context.client.fetching.connect_seconds + context.client.fetching.document_seconds
+    found = context.port.ask(lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds))
     if not found:
-        visit.tries += 1
+        visit.robots.tries += 1
         status = FetchStatus.ROBOTS_UNAVAILABLE
-        return Fetched(status, error=status.sentence) if visit.tries > MOST_TRIES else None
+        return Fetched(status, error=status.sentence) if visit.robots.tries > MOST_TRIES else None
     host = found[hop.host_key]
-    rest = kit.delay_seconds
+    rest = context.pace.delay_seconds
     try:
-        kit.pause(host.wait_seconds)
+        context.pace.pause(host.wait_seconds)
         # The host is ours for a while only, so where turns are given out far ahead it goes back unasked.
-        if not await_next_turn(visit, dial, kit):
+        if not await_next_turn(visit, dial, context):
             rest = 0.0
             return None
-        if kit.ending.is_set():
+        if context.pace.ending.is_set():
             return None
-        answer = _fetch(hop, dial, kit)
+        answer = _fetch(hop, dial, context)
         rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=1, chance=0.0))
         return answer
     finally:
-        kit.ask(lambda: return_host(host, rest))
+        context.port.ask(lambda: return_host(host, rest))
 
 
-def _fetch(hop: Address, dial: str, kit: Kit) -> Fetched:
+def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
     """One request, whose exchange goes to the archive like a document's; no page's row will point at it."""
-    fetched = kit.get(hop, dial, MAX_ROBOTS_BYTES, keep=kit.archives)
+    fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
     if fetched.exchange:
-        kit.archive(Parcel(hop.url, None, 1, fetched.exchange, has_page=False), _answer(hop, dial, fetched))
+        context.port.archive(Parcel(hop.url, None, 1, fetched.exchange, has_page=False), _answer(hop, dial, fetched))
     return fetched
 
 

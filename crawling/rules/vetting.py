@@ -7,7 +7,7 @@ connection anew, redirects included: an answer that was fine a minute ago says n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
@@ -39,6 +39,20 @@ class Allowed:
 
     def covers(self, address: str, port: int) -> bool:
         return self.port_from <= port <= self.port_to and ip_address(address) in self.network
+
+
+@dataclass(frozen=True)
+class DialPolicy:
+    """Which addresses a crawl may connect to: `allowed` by administrators, besides public ones, and never our own services."""
+
+    allowed: tuple[Allowed, ...] = ()
+    forbidden: frozenset[tuple[str, int]] = frozenset()
+
+    def vet(self, addresses: Sequence[str], port: int) -> Vetted:
+        return vet(addresses, port, allowed=self.allowed, forbidden=self.forbidden)
+
+    def plus(self, allowed: Iterable[Allowed]) -> DialPolicy:
+        return replace(self, allowed=(*self.allowed, *allowed))
 
 
 @dataclass(frozen=True)

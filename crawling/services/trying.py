@@ -14,28 +14,28 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections
 
-from crawling.allowlists import allowed_networks, proxy_of
+from crawling.allowlists import dial_policy, proxy_of
 from crawling.documents.base import Source
 from crawling.documents.registry import read_document, reader_of
 from crawling.errors import BadOrder
 from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.client import Client, RequestPolicy
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.borrowing import Borrowed, borrow_hosts, return_host
 from crawling.frontier.robots import known_robots
 from crawling.identity import identity
 from crawling.models import Inquiry, InquiryKind
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext, LinkJudge, RobotsPolicy
 from crawling.processors.prefetch import address_to_dial, refusal_by_robots
 from crawling.rules.addresses import WEB, Address, read_address
 from crawling.rules.orders import CrawlOrder, read_order
 from crawling.rules.politeness import delay_after
 from crawling.rules.recipients import Recipients
-from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line, read_robots
+from crawling.rules.robots import MAX_ROBOTS_BYTES, forbidding_line
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus, explain, succeeded
 from crawling.services.inquiries import ask
@@ -141,20 +141,13 @@ class _Round:
         self._lost = lost
         self._order, self._resolutions, self._robots = order, resolutions, dict(robots)
         self._ends_at = time.monotonic() + LONGEST_SECONDS
-        self._kit = Kit(
-            token=who.product_token,
-            user_agent=who.user_agent,
-            filters=filters_of_order(order),
-            delay_seconds=order.delay_seconds,
-            max_document_bytes=MAX_BYTES,
-            bandwidth=bandwidth,
-            allowed=allowed_networks(),
-            forbidden=settings.OWN_SERVICES,
-            answer_seconds=ANSWER_SECONDS,
-            fetching=FetchingPart.model_validate(order.model_dump(include=set(FetchingPart.model_fields))),
-            proxy=proxy_of(order.proxy),
-            recipients=Recipients.of_seeds([read_address(seed) for seed in order.seeds]),
+        policy = RequestPolicy(
+            who.user_agent,
+            FetchingPart.model_validate(order.model_dump(include=set(FetchingPart.model_fields))),
+            Recipients.of_seeds([read_address(seed) for seed in order.seeds]),
         )
+        client = Client(policy, dial_policy(), bandwidth, MAX_BYTES, proxy=proxy_of(order.proxy), answer_seconds=ANSWER_SECONDS)
+        self._context = FetchContext(client, LinkJudge(filters_of_order(order)), RobotsPolicy(who.product_token))
 
     def try_host(self, addresses: list[Address], host: Borrowed | None) -> list[Trial]:
         """Try a host's seeds one after the other, in a thread of their own."""
@@ -174,7 +167,7 @@ class _Round:
         if address.scheme not in WEB:
             return Trial(address.url, note="Not tried: only http and https are tried here. The crawl itself will fetch it.")
         resolution = self._resolutions[address.hostname]
-        dial, refusal = address_to_dial(resolution, address.port, self._kit)
+        dial, refusal = address_to_dial(resolution, address.port, self._context.client.dialling)
         shown = dial or next(iter(resolution.addresses), "")
         trial = Trial(address.url, address=shown, address_class=classify(shown).replace("_", "-") if shown else "")
         if refusal:
@@ -187,16 +180,16 @@ class _Round:
             self._robots[address.origin] = as_read(found)
             clock.rest()
         status, body = self._robots[address.origin]
-        robots = read_robots(status, body, self._kit.token)
+        robots = self._context.robots.read(status, body)
         clock.delay = max(clock.delay, delay_after(configured=self._order.delay_seconds, crawl_delay=robots.crawl_delay))
-        line = "" if robots.unavailable or robots.allows(address.url) else forbidding_line(body, self._kit.token, address.url)
+        line = "" if robots.unavailable or robots.allows(address.url) else forbidding_line(body, self._context.robots.token, address.url)
         trial = replace(trial, robots=robots_in_words(status, line), delay=clock.delay)
         if refusal := refusal_by_robots(robots, address):
             return refused(trial, refusal)
         clock.delay_changed()
         if not clock.wait():
             return too_late(trial, clock)
-        fetched = self._kit.get_document(address, dial)
+        fetched = self._context.get_document(address, dial)
         clock.rest()
         return self._told(trial, address, fetched)
 
@@ -209,12 +202,12 @@ class _Round:
                 return Fetched(FetchStatus.TIMED_OUT, error=TOO_SLOW_HOPS)
         refusal = None
         if hop.port != address.port:  # vetted anew even on the same host
-            dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._kit)
-        return refusal or self._kit.get(hop, dial, MAX_ROBOTS_BYTES)
+            dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._context.client.dialling)
+        return refusal or self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
 
     def _at_another_host(self, hop: Address) -> Fetched:
         """robots.txt leads to a host of its own pace: it is borrowed like the seeds' hosts."""
-        dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._kit)
+        dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._context.client.dialling)
         if refusal:
             return refusal
         seconds = SOON_SECONDS + ANSWER_SECONDS
@@ -226,7 +219,7 @@ class _Round:
             return Fetched(status, error=error)
         try:
             time.sleep(host.wait_seconds)  # politeness; SOON_SECONDS at most
-            return self._kit.get(hop, dial, MAX_ROBOTS_BYTES)
+            return self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
         finally:
             return_host(host, self._order.delay_seconds)
 
@@ -249,5 +242,5 @@ class _Round:
         return replace(trial, charset=document.charset, links=len(document.links), verdicts=verdicts)
 
     def _why_not(self, link: Address) -> str:
-        ruling = self._kit.filters.judge(link, depth=1)
+        ruling = self._context.links.filters.judge(link, depth=1)
         return "" if ruling.admits else ruling.sentence

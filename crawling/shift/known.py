@@ -7,29 +7,28 @@ from collections.abc import Sequence
 from crawling.fetchers.cookies import Cookies
 from crawling.frontier.cookies import jars_of
 from crawling.frontier.robots import known_robots, old_robots
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.prefetch import set_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
-from crawling.rules.robots import read_robots
 
 
-def set_known_robots(visits: Sequence[Visit], kit: Kit) -> None:
+def set_known_robots(visits: Sequence[Visit], context: FetchContext) -> None:
     """Let what is kept of the origins of the visits' URLs hold, with one query for all."""
     origins = {visit.host.queue_id: {read_address(claimed.url).origin for claimed in visit.urls} for visit in visits}
     every = set().union(*origins.values()) if visits else set()
-    known = (known_robots(every) if every else {}) | {origin: kit.own_robots[origin] for origin in every & kit.own_robots.keys()}
+    known = (known_robots(every) if every else {}) | {origin: context.robots.own[origin] for origin in every & context.robots.own.keys()}
     old = old_robots(every - known.keys()) if every - known.keys() else {}
     for visit in visits:
         for origin in origins[visit.host.queue_id] & known.keys():
-            set_robots(visit, origin, read_robots(*known[origin], kit.token))
-        visit.old_robots.update({origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()})
+            set_robots(visit, origin, context.robots.read(*known[origin]))
+        visit.robots.outdated.update({origin: old[origin] for origin in origins[visit.host.queue_id] & old.keys()})
 
 
-def set_known_cookies(visits: Sequence[Visit], kit: Kit, run_id: int) -> None:
+def set_known_cookies(visits: Sequence[Visit], context: FetchContext, run_id: int) -> None:
     """Another shift of the run may have had the host meanwhile."""
-    if not visits or not kit.fetching.keeps_cookies:
+    if not visits or not context.client.fetching.keeps_cookies:
         return
     jars = jars_of(run_id, [visit.host.host_id for visit in visits])
     for visit in visits:
-        kit.session_of(visit.host.name).cookies = Cookies(jars.get(visit.host.host_id, ()))
+        context.client.session_of(visit.host.name).cookies = Cookies(jars.get(visit.host.host_id, ()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from crawling.fetchers.room import DEADLINE_SECONDS, Room
+from crawling.memory_limit import MemoryLimit
 from crawling.rules.claims import MIB, memory_share
 from crawling.shift.buyer import Buyer
 
@@ -19,10 +20,19 @@ class MemoryStage:
 
     def __init__(self, buyer: Buyer) -> None:
         self._buyer = buyer
+        self._limit = MemoryLimit()
         self._share = memory_share(buyer.claim)
         self.room = Room(share=self._share, rest=self._rest())
         self._is_asked = False
         self._looked_at = self._used_at = time.monotonic()
+
+    def set_limit(self) -> None:
+        """Let this process have what is held, and no more."""
+        self._limit.allow(self._buyer.held["memory"] * MIB)
+
+    def end(self) -> None:
+        """Let this process have what the system lets it have."""
+        self._limit.end()
 
     def units_for(self, toes: int) -> int:
         """MiB that the shares of so many toes take."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from queue import Empty, SimpleQueue
 
 from django.db import InterfaceError, OperationalError, connections
@@ -41,19 +41,17 @@ class NameThread:
     rest is looked up. A silent name ends in the slow lane, and holds up nobody.
     """
 
-    def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int], tally: Tally) -> None:
-        self._deliver, self._slots, self._tally = deliver, dns_slots, tally
+    def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
+        self._deliver, self._slots = deliver, dns_slots
+        self.tally = Tally()
         self._asked: SimpleQueue[tuple[Visit, float] | None] = SimpleQueue()
         self._closing = threading.Event()
         self._writer = WriteBehind(every_seconds=WRITE_SECONDS)
         self._resolver = Resolver(writer=self._writer)
         self._requests: RequestQueue[Request] = RequestQueue()
         self._unread: set[str] = set()  # names that PostgreSQL may know
-        self._handed: dict[str, list[Request]] = {}
-        self._since: dict[str, float] = {}
-        self._pre = PreResolver(
-            self._resolver, candidates=lambda until: self._since.items(), deliver=self._answered, slots=dns_slots, ramp_seconds=0.0
-        )
+        self._handed: dict[str, tuple[float, list[Request]]] = {}  # by host, and since when
+        self._pre = PreResolver(self._resolver, candidates=self._candidates, deliver=self._answered, slots=dns_slots, ramp_seconds=0.0)
         self._thread = threading.Thread(target=self._work, name="names", daemon=True)
 
     def ask(self, visit: Visit) -> None:
@@ -71,7 +69,7 @@ class NameThread:
     @property
     def waiting(self) -> int:
         """How many visits wait for an address."""
-        return self._asked.qsize() + len(self._requests) + sum(map(len, list(self._handed.values())))
+        return self._asked.qsize() + len(self._requests) + sum(len(requests) for _, requests in list(self._handed.values()))
 
     @property
     def is_alive(self) -> bool:
@@ -116,13 +114,15 @@ class NameThread:
             if self._is_at_hand(host):
                 self._pass_on(request, self._resolver.resolve(host))
             else:
-                self._handed.setdefault(host, []).append(request)
-                self._since.setdefault(host, now)
+                self._handed.setdefault(host, (now, []))[1].append(request)
         if self._requests and not self._handed:
             self._closing.wait(WAIT_SECONDS)  # for a slot
         if self._handed:
             self._pre.turn(wait=WAIT_SECONDS)
-            self._tally.note_look_ups(self._pre.counts)
+            self.tally.note_look_ups(self._pre.counts)
+
+    def _candidates(self, until: float) -> Iterable[tuple[str, float]]:
+        return [(host, since) for host, (since, _) in self._handed.items()]
 
     def _is_at_hand(self, host: str) -> bool:
         now = self._resolver.clock()
@@ -131,14 +131,13 @@ class NameThread:
 
     def _answered(self, found: dict[str, Resolution]) -> None:
         for host, resolution in found.items():
-            self._since.pop(host, None)
-            for request in self._handed.pop(host, []):
+            for request in self._handed.pop(host, (0.0, []))[1]:
                 self._pass_on(request, resolution)
 
     def _pass_on(self, request: Request, resolution: Resolution) -> None:
         visit, asked_at = request
-        visit.resolve(resolution)
-        self._tally.note(resolution, time.monotonic() - asked_at)
+        visit.route.resolve(resolution)
+        self.tally.note(resolution, time.monotonic() - asked_at)
         if not self._closing.is_set():
             self._deliver(visit)
 

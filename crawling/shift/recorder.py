@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from queue import SimpleQueue
 
 from django.utils import timezone
 
-from crawling.frontier.cookies import Jar, keep_jars
+from crawling.frontier.cookies import keep_jars
 from crawling.frontier.hotspots import count_wanted
 from crawling.frontier.locking import locked_run
 from crawling.frontier.outcomes import Outcome
@@ -17,9 +16,12 @@ from crawling.frontier.recording import Memory, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.frontier.verdicts import keep_links
 from crawling.models import Shift
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.rules.statuses import FetchStatus
+from crawling.services.shifts import ToeLine, note_toes
 from crawling.shift.archiving import Archiving
+from crawling.shift.port import QueuedShiftPort
+from crawling.shift.toes import ToePool
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
 WRITE_AT = 150
@@ -29,17 +31,14 @@ DRY_BELOW = 50
 
 
 class Recorder:
-    """Used by the shift's own thread; toes hand in outcomes through `coming`, and what hosts say besides through the kit."""
+    """Used by the shift's own thread; toes hand in outcomes through their pool, and what hosts say besides through the port."""
 
-    def __init__(self, shift: Shift, kit: Kit, archive: Archiving, coming: SimpleQueue[Outcome]) -> None:
-        self._shift, self._kit, self._archive, self._coming = shift, kit, archive, coming
+    def __init__(self, shift: Shift, context: FetchContext, archive: Archiving, port: QueuedShiftPort, toes: ToePool) -> None:
+        self._shift, self._context, self._archive, self._port, self._toes = shift, context, archive, port, toes
         self._memory = Memory()
-        self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
-        self._jars: dict[int, Jar] = {}
         self._outcomes: list[Outcome] = []
         self._oldest = time.monotonic()
-        kit.keep_robots = lambda *found: self._robots.put(found)
-        kit.keep_cookies = self._jars.__setitem__
+        self._shown: list[ToeLine] = []
         self.look()
 
     def look(self) -> None:
@@ -53,10 +52,10 @@ class Recorder:
 
     def take_up(self) -> None:
         """Take the outcomes that are there, but not for ever."""
-        while not self._coming.empty() and len(self._outcomes) < 5 * WRITE_AT:
+        while not self._toes.outcomes.empty() and len(self._outcomes) < 5 * WRITE_AT:
             if not self._outcomes:
                 self._oldest = time.monotonic()
-            self._outcomes.append(self._coming.get())
+            self._outcomes.append(self._toes.outcomes.get())
 
     def is_due(self, *, urls_in_hand: int) -> bool:
         """Whether there is enough to be written, or it has waited for long, or the toes run dry."""
@@ -73,20 +72,20 @@ class Recorder:
 
     def write_the_rest(self, cut: Sequence[Outcome] = ()) -> None:
         """The same at the end, with all that the toes have handed in; `cut`: what becomes of those that they have not."""
-        while not self._coming.empty():
-            self._outcomes.append(self._coming.get())
+        while not self._toes.outcomes.empty():
+            self._outcomes.append(self._toes.outcomes.get())
         known = {outcome.url_id for outcome in self._outcomes}
         self._outcomes += [outcome for outcome in cut if outcome.url_id not in known]
         self._write(is_ending=True)
-        if met := self._kit.refusals.take():
+        if met := self._context.links.refusals.take():
             with locked_run(self._shift.process.run_id) as run:
                 keep_links(run.pk, met)
 
     def _write(self, *, is_ending: bool) -> None:
         outcomes, self._outcomes = self._outcomes, []
-        outcomes, lengths = self._archive.settle(outcomes, self._coming, is_ending=is_ending)
+        outcomes, lengths = self._archive.settle(outcomes, self._toes.outcomes, is_ending=is_ending)
         if any(outcome.status == FetchStatus.ARCHIVE_BUSY for outcome in outcomes):
-            self._kit.forget_links()  # theirs do not reach the frontier
+            self._context.links.forget()  # theirs do not reach the frontier
         try:
             record_all(self._shift, outcomes, numbers=self._numbers, memory=self._memory, lengths=lengths)
         except BaseException:
@@ -96,17 +95,21 @@ class Recorder:
         self._count_offers(outcomes)
 
     def _keep_what_hosts_said(self) -> None:
-        if self._jars:
-            keep_jars(self._shift, {host: self._jars.pop(host) for host in list(self._jars)})
-        robots = []
-        while not self._robots.empty():
-            robots.append(self._robots.get())
-        if robots:
+        if jars := self._port.taken_jars():
+            keep_jars(self._shift, jars)
+        if robots := self._port.taken_robots():
             keep_all_robots(self._shift.process.run_id, robots)
 
     def _count_offers(self, outcomes: Sequence[Outcome]) -> None:
         """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to be fetched after all."""
-        offered = self._kit.offers.settle(outcome.url_id for outcome in outcomes)
+        offered = self._context.offers.settle(outcome.url_id for outcome in outcomes)
         taken = {outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from}
         if offered:
             count_wanted({url: url_id in taken for url_id, url in offered.items()}, timezone.now())
+
+    def show_toes(self) -> None:
+        """Write down what toes do, where that has changed."""
+        toes = [ToeLine(number, doing.step, doing.url, doing.since) for number, doing in self._toes.board.lines().items()]
+        if toes != self._shown:
+            note_toes(self._shift, toes)
+            self._shown = toes

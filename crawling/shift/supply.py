@@ -9,7 +9,7 @@ from crawling.frontier.claiming import ClaimedUrl, claim_urls
 from crawling.frontier.reusing import find_fresh
 from crawling.frontier.revisiting import find_steady
 from crawling.models import Shift
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 
@@ -17,8 +17,8 @@ from crawling.rules.addresses import read_address
 class Supply:
     """Of a shift. Used by its own thread only."""
 
-    def __init__(self, shift: Shift, kit: Kit) -> None:
-        self._shift, self._kit = shift, kit
+    def __init__(self, shift: Shift, context: FetchContext) -> None:
+        self._shift, self._context = shift, context
         self._crawl = shift.process.run.crawl
 
     def give(self, wanted: Mapping[Visit, int]) -> None:
@@ -38,8 +38,7 @@ class Supply:
     def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
         """A seed may have redirected here since the shift began, and then counts as a seed."""
         if seeds := [read_address(url.url) for url in claimed if url.depth == 0]:
-            self._kit.filters = self._kit.filters.with_seeds(seeds)
-            self._kit.refusals.forget()
+            self._context.links.add_seeds(seeds)
 
     def _offer(self, claimed: list[ClaimedUrl]) -> None:
         """Look for what need not be fetched: it stays as it was, or another crawl has it."""
@@ -47,8 +46,8 @@ class Supply:
         steady = find_steady(run, [url.id for url in claimed], days=days) if (days := reuse.get("revisit_days")) else {}
         if seconds := reuse.get("reuse_seconds"):
             left = [url for url in claimed if url.id not in steady]
-            self._kit.offers.make(find_fresh(run, left, seconds=seconds))
-        self._kit.offers.make(steady, of_others=False)
+            self._context.offers.make(find_fresh(run, left, seconds=seconds))
+        self._context.offers.make(steady, of_others=False)
 
     def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, Earlier]:
         """What earlier runs have of URLs, by their ids: toes then ask whether it has changed."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
 from queue import SimpleQueue
 
 from django.db import connections
 
+from crawling.fetchers.client import LeaseLost
 from crawling.fetchers.progress import Board, say
 from crawling.frontier.claiming import ClaimedUrl
-from crawling.frontier.outcomes import Answer, Outcome
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import Outcome
 from crawling.memory_limit import give_back_free_memory
 from crawling.models import UrlState
 from crawling.processors.chain import Catch, read, step
-from crawling.processors.kit import Kit, LeaseLost
+from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.rules.politeness import retry_after
 from crawling.rules.statuses import FetchStatus
@@ -31,10 +30,9 @@ logger = logging.getLogger(__name__)
 class ToePool:
     """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's `setSize`)."""
 
-    def __init__(self, bench: Workbench, kit: Kit, archive: Callable[[Parcel, Answer], None]) -> None:
+    def __init__(self, bench: Workbench, context: FetchContext) -> None:
         self._bench = bench
-        self._kit = kit
-        self._archive = archive
+        self._context = context
         self._threads: dict[int, threading.Thread] = {}
         self._size = 0
         self._in_hand: dict[int, tuple[ClaimedUrl, Visit]] = {}
@@ -62,7 +60,7 @@ class ToePool:
                     self._in_hand[number] = (visit.urls[0], visit)
                     self._step(visit)
                     del self._in_hand[number]
-                self._kit.room.leave()
+                self._context.client.room.leave()
                 say(Step.WAITING_FOR_HOST, "")
         finally:
             self.board.leave(number)
@@ -71,7 +69,7 @@ class ToePool:
     def _step(self, visit: Visit) -> None:
         claimed, began_at = visit.urls[0], time.monotonic()
         try:
-            made = step(visit, self._kit)
+            made = step(visit, self._context)
         except LeaseLost:
             self._bench.close()
             made = None  # the shift that has the lease fetches it
@@ -79,7 +77,7 @@ class ToePool:
             made = _stumbled(claimed, error)
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
-            visit.free_at = visit.host_free_at = time.monotonic() + visit.delay
+            visit.clock.rest_for_delay()
         visit.stand_aside(time.monotonic() - began_at, toes=self._size)
         if isinstance(made, Catch):
             self._bench.give_back(visit, is_unread=True)
@@ -93,7 +91,7 @@ class ToePool:
 
     def _read(self, catch: Catch, visit: Visit) -> Outcome:
         try:
-            return read(catch, visit, self._kit)
+            return read(catch, visit, self._context)
         except Exception as error:  # as above: whatever a page makes us stumble over is that page's end only
             return _stumbled(catch.claimed, error)
 
@@ -101,7 +99,7 @@ class ToePool:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
         if outcome.parcel and outcome.answer:
             say(Step.ARCHIVING)
-            self._archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
+            self._context.port.archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
         self.outcomes.put(outcome)
 
     def in_hand(self) -> list[ClaimedUrl]:

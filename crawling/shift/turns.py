@@ -25,7 +25,7 @@ from crawling.frontier.outages import Found, keep_outages
 from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
 from crawling.models import Run, Shift
-from crawling.processors.kit import Kit
+from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import LOCAL_FILES, dns_name
 from crawling.rules.sections.politeness import Politeness
@@ -35,7 +35,6 @@ from crawling.shift.supply import Supply
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from dnscache.gate import settled
 from dnscache.resolver import resolve
-from dnscache.tally import Tally
 
 #: hosts falling due within this are leased ahead; a shift with nothing due within it ends
 SOON_SECONDS = 2.0
@@ -53,31 +52,27 @@ LEASE_PAUSE_SECONDS = 0.2
 class HostTurns:
     """The shift's visits by queue id. Used by the shift's own thread only."""
 
-    def __init__(self, shift: Shift, kit: Kit, bench: Workbench, *, dns_slots: Callable[[], int]) -> None:
-        self._shift, self._kit, self._bench = shift, kit, bench
-        self._crawl = shift.process.run.crawl
-        self._supply, self._tally = Supply(shift, kit), Tally()
-        self._names = NameThread(bench.put, dns_slots, self._tally)
+    def __init__(self, shift: Shift, context: FetchContext, bench: Workbench, *, dns_slots: Callable[[], int]) -> None:
+        self._shift, self._context, self._bench = shift, context, bench
+        self._supply = Supply(shift, context)
+        self._names = NameThread(bench.put, dns_slots)
         self._visits: dict[int, Visit] = {}
         self._drained: list[Visit] = []
         self._yielded: dict[int, float] = {}
         self._aside: dict[int, float] = {}
         self._lease_again_at = 0.0
         self._is_full = False
-        self._rules = ""
 
     def count(self) -> int:
         return len(self._visits)
 
     def obey(self, run: Run) -> None:
         """Follow rules that were edited, from the next fetch of each host and the next page's links on."""
-        delay_seconds = self._kit.delay_seconds = run.crawl.delay_seconds
-        if (key := rules_key(run.crawl)) != self._rules:
-            self._kit.filters, self._rules = filters_of(run.crawl, run), key
-            self._kit.forget_links()
-        politeness = self._kit.politeness = Politeness(**run.crawl.politeness)
+        self._context.links.follow(rules_key(run.crawl), lambda: filters_of(run.crawl, run))
+        pace = self._context.pace
+        pace.follow(run.crawl.delay_seconds, Politeness(**run.crawl.politeness))
         for visit in self._visits.values():
-            visit.configured_delay, visit.politeness = delay_seconds, politeness
+            visit.clock.configured_delay, visit.clock.politeness = pace.delay_seconds, pace.politeness
 
     def urls_in_hand(self) -> int:
         """How many are claimed and not yet begun."""
@@ -89,7 +84,7 @@ class HostTurns:
 
     def tell(self) -> None:
         """Write down how names were come by."""
-        self._tally.tell()
+        self._names.tally.tell()
 
     @property
     def wants_refill(self) -> bool:
@@ -141,9 +136,9 @@ class HostTurns:
     def _share(self, visit: Visit) -> int:
         """How many URLs a host may have in hand: what its delay allows within a turn, and two batches at most, so that one is fetched while
         the outcomes of the other are written; few if the shift is full, and a single one if the order of visits is to be exact."""
-        batch = self._crawl.batch_size
+        batch = self._shift.process.run.crawl.batch_size
         most = min(2 * batch, FULL_SHARE) if self._is_full else 2 * batch
-        within_turn = TURN_SECONDS / visit.delay if visit.delay else math.inf
+        within_turn = TURN_SECONDS / visit.clock.delay if visit.clock.delay else math.inf
         return 1 if batch == 1 else max(1, int(min(most, within_turn)))
 
     def lease_more(self, toes: int) -> None:
@@ -166,7 +161,7 @@ class HostTurns:
             self._shift,
             limit=room,
             soon_seconds=SOON_SECONDS,
-            delay_seconds=self._kit.delay_seconds,
+            delay_seconds=self._context.pace.delay_seconds,
             lease_seconds=settings.BANK_LEASE_SECONDS,
             avoid=self._yielded.keys(),
         )
@@ -175,31 +170,17 @@ class HostTurns:
             self._lease_again_at = now + LEASE_PAUSE_SECONDS
 
     def _visit(self, host: LeasedHost) -> Visit:
-        now = time.monotonic()
-        visit = Visit(
-            host,
-            None,
-            free_at=now + host.wait_seconds,
-            leased_at=now,
-            configured_delay=self._kit.delay_seconds,
-            politeness=self._kit.politeness,
-            backoffs=host.backoffs,
-            spent=host.spent,
-            was_heard=host.was_heard,
-            outage=host.outage,
-            host_free_at=now + host.wait_seconds,
-            aside_until=self._aside.pop(host.host_id, 0.0),
-        )
-        visit.keep_budget()
-        return visit
+        pace = self._context.pace
+        aside_until = self._aside.pop(host.host_id, 0.0)
+        return Visit.of(host, delay_seconds=pace.delay_seconds, politeness=pace.politeness, aside_until=aside_until)
 
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
         self._fill_up(visits)
         opened = [visit for visit in visits if visit.urls]
         self._let_go([visit for visit in visits if not visit.urls])
-        set_known_robots(opened, self._kit)
-        set_known_cookies(opened, self._kit, self._shift.process.run_id)
+        set_known_robots(opened, self._context)
+        set_known_cookies(opened, self._context, self._shift.process.run_id)
         for visit in opened:
             self._visits[visit.host.queue_id] = visit
         self._bring_to_the_bench(opened)
@@ -208,25 +189,29 @@ class HostTurns:
     def _bring_to_the_bench(self, visits: list[Visit]) -> None:
         """Answers are read for all at once; a name that is not settled is asked for beside, and its host comes later."""
         now = time.monotonic()
-        outdated = {visit: dns_name(visit.host.name) for visit in visits if visit.resolution is None or visit.resolved_until <= now}
+        outdated = {
+            visit: dns_name(visit.host.name) for visit in visits if visit.route.resolution is None or visit.route.resolved_until <= now
+        }
         found = settled({name for name in outdated.values() if name})
         for visit in visits:
             if visit.host.name == LOCAL_FILES:
-                visit.resolve(OF_FILES)
+                visit.route.resolve(OF_FILES)
             elif visit in outdated:
                 name = outdated[visit]
                 resolution = found.get(name) if name else resolve(host_of(visit))  # an address, which nobody is asked for
                 if not resolution:
                     self._names.ask(visit)
                     continue
-                visit.resolve(resolution)
-                self._tally.note(resolution, 0.0)
+                visit.route.resolve(resolution)
+                self._names.tally.note(resolution, 0.0)
             self._bench.put(visit)
 
     def _let_go(self, visits: list[Visit], *, longer: bool = False) -> None:
         now = time.monotonic()
         self._count_requests(visits)
-        if by_budget := {visit.host.queue_id: visit.free_at - now for visit in visits if visit.free_at > visit.host_free_at}:
+        if by_budget := {
+            visit.host.queue_id: visit.clock.free_at - now for visit in visits if visit.clock.free_at > visit.clock.host_free_at
+        }:
             rest_queues(self._shift.process.run_id, by_budget)
         self._keep_outages(visits)
         let_go(
@@ -234,10 +219,10 @@ class HostTurns:
             [
                 Leaving(
                     visit.host.host_id,
-                    max(visit.host_free_at - now, visit.delay if longer else 0.0),
-                    visit.delay,
-                    visit.backoffs,
-                    visit.was_heard and not visit.host.was_heard,
+                    max(visit.clock.host_free_at - now, visit.clock.delay if longer else 0.0),
+                    visit.clock.delay,
+                    visit.clock.backoffs,
+                    visit.availability.was_heard and not visit.host.was_heard,
                 )
                 for visit in visits
             ],
@@ -249,28 +234,39 @@ class HostTurns:
 
     def _keep_outages(self, visits: list[Visit]) -> None:
         """Before the hosts are let go: only whoever has them may say this of them."""
-        news = [visit for visit in visits if not visit.is_outage_kept]
+        news = [visit for visit in visits if not visit.availability.is_kept]
         keep_outages(
             self._shift,
-            [Found(visit.host.queue_id, visit.host.name, visit.outage, visit.given_up is not None) for visit in news],
+            [
+                Found(visit.host.queue_id, visit.host.name, visit.availability.outage, visit.availability.given_up is not None)
+                for visit in news
+            ],
         )
         for visit in news:
-            visit.is_outage_kept = True
+            visit.availability.is_kept = True
 
     def _count_requests(self, visits: Collection[Visit]) -> None:
-        if uncounted := {visit.host.host_id: visit for visit in visits if not visit.is_counted}:
+        if uncounted := {visit.host.host_id: visit for visit in visits if not visit.clock.is_counted}:
             for visit in uncounted.values():
-                visit.is_counted = True  # before its count is read: a toe may be fetching
+                visit.clock.is_counted = True  # before its count is read: a toe may be fetching
             now = time.monotonic()
-            asked = [Asked(host, visit.spent, visit.delay, max(0.0, visit.host_free_at - now)) for host, visit in uncounted.items()]
+            asked = [
+                Asked(host, visit.clock.spent, visit.clock.delay, max(0.0, visit.clock.host_free_at - now))
+                for host, visit in uncounted.items()
+            ]
             count_requests(self._shift, asked)
 
     def close(self, *, still_fetching: bool) -> None:
         """Let every host go; where a toe may still be fetching, a whole delay after now."""
         self._names.close()
-        self._tally.tell()
+        self._names.tally.tell()
         self._let_go(list(self._visits.values()), longer=still_fetching)
 
 
 def _rests(visit: Visit) -> bool:
-    return visit.free_at - time.monotonic() >= LONG_REST_SECONDS
+    return visit.clock.free_at - time.monotonic() >= LONG_REST_SECONDS
+
+
+def _found(visit: Visit) -> Found:
+    has_given_up = visit.availability.given_up is not None
+    return Found(visit.host.queue_id, visit.host.name, visit.availability.outage, has_given_up)

@@ -18,7 +18,7 @@ from crawling.frontier.filtering import unbound_hosts
 from crawling.frontier.limits import limit_reached
 from crawling.frontier.outcomes import Outcome
 from crawling.frontier.quarantine import states_of
-from crawling.memory_limit import MIB, MemoryLimit
+from crawling.identity import identity
 from crawling.models import CrawlJob, Run, Shift, UrlState
 from crawling.models.jobs import WORKING_STATES, RunState
 from crawling.rules.politeness import MAX_ATTEMPTS
@@ -27,19 +27,17 @@ from crawling.rules.statuses import FetchStatus
 from crawling.sealing import SealBroken
 from crawling.services.minding import mind_thresholds
 from crawling.services.pausing import pause_by_itself
-from crawling.services.shifts import LONGEST_SLICES, ToeLine, end_shift, note_toes
+from crawling.services.shifts import LONGEST_SLICES, end_shift
 from crawling.shift.archiving import Archiving, paused_by
 from crawling.shift.buyer import Buyer
-from crawling.shift.clerk import Clerk
+from crawling.shift.equipment import bytes_a_second, make_context
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory import MemoryStage
-from crawling.shift.outfit import bytes_a_second, make_kit
+from crawling.shift.port import QueuedShiftPort
 from crawling.shift.recorder import Recorder
 from crawling.shift.toes import ToePool
 from crawling.shift.turns import SOON_SECONDS, HostTurns
 from crawling.shift.workbench import Workbench
-from dnscache.resolution import Resolution, unanswered
-from dnscache.resolver import resolve
 
 WAIT_SECONDS = 0.02
 #: how often the slower questions are asked
@@ -58,28 +56,38 @@ SLICE_OVER = "its time slice is over and others wait"
 SLICE_ENDINGS = (LONGEST, SLICE_OVER)
 
 
+class ShiftClock:
+    """When a shift began, and when it last asked the slower questions; monotonic seconds."""
+
+    def __init__(self) -> None:
+        self.began_at = self._looked_at = time.monotonic()
+
+    def is_time_to_look(self) -> bool:
+        return time.monotonic() - self._looked_at > LOOK_SECONDS
+
+    def note_look(self) -> None:
+        self._looked_at = time.monotonic()
+
+    def age(self) -> float:
+        """Seconds from the beginning to the latest look."""
+        return self._looked_at - self.began_at
+
+
 class ShiftWork:
     """The working life of one shift. `stop` may be called from a signal handler."""
 
     def __init__(self, shift: Shift, lease: LeaseThread, buyer: Buyer) -> None:
-        self._shift, self._lease, self._buyer = shift, lease, buyer
-        self._login_trouble = ""
+        self._shift, self._buyer = shift, buyer
         self._ending = ""
-        self._memory_stage, self._memory_limit = MemoryStage(buyer), MemoryLimit()
-        fetching = self._fetching()
-        self._kit = make_kit(shift, buyer, self._memory_stage.room, fetching)
-        self._kit.login_failed = self._cannot_log_in
-        self._clerk, self._look_ups = Clerk(), Clerk()
-        self._kit.ask, self._kit.resolve = self._clerk.ask, self._resolve
-        self._kit.lease_is_lost = lambda: lease.is_lost
-        self._archive = Archiving(shift, buyer, user_agent=self._kit.user_agent)
-        self._kit.archive = self._archive.put
+        self._clock = ShiftClock()
+        self._memory = MemoryStage(buyer)
+        self._archive = Archiving(shift, buyer, user_agent=identity().user_agent)
+        self._port = QueuedShiftPort(lease, self._archive)
+        self._context = make_context(shift, buyer, self._memory.room, self._fetching(), self._port)
         self._bench = Workbench()
-        self._toes = ToePool(self._bench, self._kit, self._archive.put)
-        self._hosts = HostTurns(shift, self._kit, self._bench, dns_slots=lambda: buyer.held["dns_slots"] - self._look_ups.at_work)
-        self._recorder = Recorder(shift, self._kit, self._archive, self._toes.outcomes)
-        self._looked_at = self._began_at = time.monotonic()
-        self._shown: list[ToeLine] = []
+        self._toes = ToePool(self._bench, self._context)
+        self._hosts = HostTurns(shift, self._context, self._bench, dns_slots=self._dns_slots)
+        self._recorder = Recorder(shift, self._context, self._archive, self._port, self._toes)
 
     def _fetching(self) -> FetchingPart:
         """How the order says to ask. A run whose secrets can't be read any more fetches nothing."""
@@ -90,13 +98,9 @@ class ShiftWork:
             self.stop("its secrets cannot be read")
             return FetchingPart()
 
-    def _cannot_log_in(self, trouble: str) -> None:
-        """Called by a toe; the shift's own thread tells the run."""
-        self._login_trouble = trouble
-
-    def _resolve(self, host: str) -> Resolution:
-        """A name that a toe needs besides its hosts' own: one at a time, in one of the DNS slots that the shift holds."""
-        return self._look_ups.ask(lambda: resolve(host)) or unanswered(host, 0.0)
+    def _dns_slots(self) -> int:
+        """How many names of hosts may be looked up at a time."""
+        return self._buyer.held["dns_slots"] - self._port.names_at_work
 
     def stop(self, why: str) -> None:
         """End soon, keeping everything that was fetched."""
@@ -112,10 +116,10 @@ class ShiftWork:
                 self._collect()
                 if self._write_if_due():
                     self._hosts.refill()
-                self._memory_stage.tend()
-                self._allow_memory()
+                self._memory.tend()
+                self._memory.set_limit()
                 self._hosts.lease_more(self._buyer.held["fetch_slots"])
-                if time.monotonic() - self._looked_at > LOOK_SECONDS or self._has_nothing():
+                if self._clock.is_time_to_look() or self._has_nothing():
                     self._look()
         finally:
             self._wind_down()
@@ -147,32 +151,32 @@ class ShiftWork:
 
     def _look(self) -> None:
         """Ask the slower questions: what has been ordered anew, is it time to end, and would more toes help?"""
-        self._looked_at = time.monotonic()
+        self._clock.note_look()
         run = Run.objects.select_related("crawl").get(pk=self._shift.process.run_id)
         if ending := self._reason_to_end(run):
             if run.state in RESTING_STATES and not run.aborted_at:
                 self._let_end(self._toes.at_work, time.monotonic() + LET_END_SECONDS)
             elif ending in SLICE_ENDINGS:
                 longest = LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS + LET_END_SECONDS
-                self._let_end(self._has_last_tries, self._began_at + longest)
+                self._let_end(self._has_last_tries, self._clock.began_at + longest)
             self.stop(ending)
         elif not (self._has_nothing() and self._nothing_is_due()):
             self._follow(run)
 
     def _follow(self, run: Run) -> None:
         """Go on as the run is ordered now, with what the bank has granted since."""
-        self._kit.traps.states = states_of(run.pk)
+        self._context.links.traps.states = states_of(run.pk)
         self._recorder.look()
         self._hosts.tell()
         self._hosts.obey(run)
-        self._show_toes()
+        self._recorder.show_toes()
         self._obey(run.crawl)
         if not self._has_nothing():
             self._buyer.look()
-            self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory_stage.units_for)
+            self._buyer.grow(self._bench.overdue() + self._hosts.names_waiting(), self._memory.units_for)
         self._buyer.reread()
         self._fit_toes(run)
-        self._kit.bandwidth.set_rate(bytes_a_second(self._kit.politeness, self._buyer, run.crawl.processes))
+        self._context.client.bandwidth.set_rate(bytes_a_second(self._context.pace.politeness, self._buyer, run.crawl.processes))
 
     def _has_last_tries(self) -> bool:
         """Whether a URL is in hand that the ends of shifts have cut off before: it would be so again and again."""
@@ -184,37 +188,39 @@ class ShiftWork:
         while is_awaited() and time.monotonic() < until and not self._ending:
             self._collect()
             self._write_if_due()
-            self._memory_stage.tend()
-            self._allow_memory()
-            if time.monotonic() - self._looked_at > LOOK_SECONDS:
-                self._looked_at = time.monotonic()
-                self._show_toes()
+            self._memory.tend()
+            self._memory.set_limit()
+            if self._clock.is_time_to_look():
+                self._clock.note_look()
+                self._recorder.show_toes()
                 self.stop(self._reason_to_hurry())
 
     def _reason_to_hurry(self) -> str:
         """Why fetches under way are not to be waited for any longer; empty if they are."""
-        if self._lease.is_lost:
+        if self._port.lease_is_lost():
             return LEASE_LOST
         return ABORTED if Run.objects.filter(pk=self._shift.process.run_id, aborted_at__isnull=False).exists() else ""
 
     def _obey(self, crawl: CrawlJob) -> None:
         """Follow what was edited, or end so that the next shift does."""
-        self._kit.ascends = crawl.ordering.get("path_ascending", False)
+        self._context.links.ascends = crawl.ordering.get("path_ascending", False)
         unbound = unbound_hosts(crawl, timezone.now())
-        if unbound - self._kit.unbound:
+        if unbound - self._context.robots.unbound:
             self.stop("hosts were excepted from robots.txt, and the archive must say so first")
-        self._kit.unbound &= unbound
+        self._context.robots.unbound &= unbound
         if crawl.fetching != self._shift.process.run.crawl.fetching:
             self.stop("how it asks was edited")
 
     def _reason_to_end(self, run: Run) -> str:
         """Why the shift must end now; empty if it need not."""
-        if self._login_trouble:
-            pause_by_itself(run.pk, f"Paused because the site does not let us in. {self._login_trouble}. Resume the crawl to try again.")
+        if self._port.login_trouble:
+            pause_by_itself(
+                run.pk, f"Paused because the site does not let us in. {self._port.login_trouble}. Resume the crawl to try again."
+            )
             return "it could not log in"
-        age = self._looked_at - self._began_at
+        age = self._clock.age()
         reasons: tuple[tuple[str, Callable[[], object]], ...] = (
-            (LEASE_LOST, lambda: self._lease.is_lost),
+            (LEASE_LOST, lambda: self._port.lease_is_lost()),
             (ABORTED, lambda: run.aborted_at),
             (f"the run is {run.state}", lambda: run.state not in WORKING_STATES),
             ("a limit is reached", lambda: limit_reached(run)),
@@ -227,19 +233,9 @@ class ShiftWork:
     def _fit_toes(self, run: Run) -> None:
         """As many toes as are granted and ordered (B11's `setSize`)."""
         slots = min(self._buyer.held["fetch_slots"], run.crawl.claim["fetch_slots"])
-        self._toes.set_size(min(slots, self._memory_stage.most_toes()))
-        self._allow_memory()
+        self._toes.set_size(min(slots, self._memory.most_toes()))
+        self._memory.set_limit()
         self._buyer.obey(run.crawl.claim, self._toes.at_work())
-
-    def _allow_memory(self) -> None:
-        self._memory_limit.allow(self._buyer.held["memory"] * MIB)
-
-    def _show_toes(self) -> None:
-        """Write down what toes do, where that has changed."""
-        toes = [ToeLine(number, doing.step, doing.url, doing.since) for number, doing in self._toes.board.lines().items()]
-        if toes != self._shown:
-            note_toes(self._shift, toes)
-            self._shown = toes
 
     def _nothing_is_due(self) -> bool:
         """Whether the shift has to end because none of its hosts falls due soon."""
@@ -251,16 +247,15 @@ class ShiftWork:
 
     def _wind_down(self) -> None:
         """Let fetches under way come to an end, write them down, and give back everything else."""
-        self._kit.ending.set()
-        self._kit.room.end()
+        self._context.pace.ending.set()
+        self._context.client.room.end()
         self._bench.close()
         self._archive.end()
         all_ended = self._cut_off() if self._ending == ABORTED else self._finish_writing()
         self._archive.close()
         self._hosts.close(still_fetching=not all_ended)
-        self._clerk.close()
-        self._look_ups.close()
-        self._memory_limit.end()
+        self._port.close()
+        self._memory.end()
         end_shift(self._shift, self._ending or "it failed")
 
     def _finish_writing(self) -> bool:
@@ -282,5 +277,5 @@ class ShiftWork:
 
         What the archive's file has beyond its committed length goes when the run's files are closed.
         """
-        self._kit.session.cut_off()
+        self._context.client.connections.cut_off()
         return self._toes.join(CUT_SECONDS)

@@ -111,13 +111,13 @@ class Workbench:
             self._tell_if_idle()
 
     def _put(self, visit: Visit) -> None:
-        goes_on = bool(visit.urls) and visit.free_at - time.monotonic() < LONG_REST_SECONDS
+        goes_on = bool(visit.urls) and visit.clock.free_at - time.monotonic() < LONG_REST_SECONDS
         if visit.unread >= (MOST_UNREAD if goes_on else 1):
             self._parked.add(visit)
         elif goes_on:
             self._ticket += 1
-            is_first, stands_aside = visit.free_at < self._first_due(), visit.aside_until > time.monotonic()
-            heapq.heappush(self._aside if stands_aside else self._due, (visit.free_at, self._ticket, visit))
+            is_first, stands_aside = visit.clock.free_at < self._first_due(), visit.aside_until > time.monotonic()
+            heapq.heappush(self._aside if stands_aside else self._due, (visit.clock.free_at, self._ticket, visit))
             if is_first:
                 self._watch = None  # whoever keeps watch does so for a later one
                 self._changed.notify()

@@ -10,9 +10,8 @@ import pytest
 from django.db import OperationalError
 
 from crawling.processors.visit import Visit
-from crawling.shift.clerk import Clerk
 from crawling.shift.names import NameThread
-from dnscache.tally import Tally
+from crawling.shift.port import Clerk
 from tests.crawling.test_names import visit
 from tests.stack import wait_until
 
@@ -43,7 +42,7 @@ def test_who_asks_when_the_shift_is_over_has_no_answer(transactional_db):
 def test_a_look_up_for_a_toe_takes_one_of_the_slots_that_hosts_would_have(clerk, dns_server):
     dns_server.hosts["a.test"] = ["192.0.2.1"]
     delivered: Queue[Visit] = Queue()
-    names, over = NameThread(delivered.put, lambda: 1 - clerk.at_work, Tally()), Event()
+    names, over = NameThread(delivered.put, lambda: 1 - clerk.at_work), Event()
     with ThreadPoolExecutor(1) as toe:
         toe.submit(clerk.ask, lambda: over.wait(20))
         wait_until(lambda: clerk.at_work == 1)
@@ -51,6 +50,6 @@ def test_a_look_up_for_a_toe_takes_one_of_the_slots_that_hosts_would_have(clerk,
         wait_until(lambda: names.waiting == 1 and len(names._requests) == 1)
         assert delivered.empty()
         over.set()
-        assert delivered.get(timeout=10).resolution.addresses == ("192.0.2.1",)
+        assert delivered.get(timeout=10).route.resolution.addresses == ("192.0.2.1",)
     names.close()
     names._thread.join(10)

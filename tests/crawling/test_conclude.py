@@ -4,26 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
 from crawling.models import UrlState
 from crawling.processors.conclude import conclude
-from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address
-from crawling.rules.filters import Filters
 from crawling.rules.politeness import MAX_ATTEMPTS
 from crawling.rules.scope import Reach, Scope
 from crawling.rules.statuses import TRANSIENT, UNWANTED, FetchStatus
+from tests.crawling.contexts import make_fetch_context
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
 def concluded(status, *, body=b"", headers=HTML, depth=0, attempts=1, max_depth=None, **fields):
     scope = Scope(Reach.HOST, frozenset({"a.test"}), max_depth)
-    kit = Kit("t", "t/1", Filters(scope), 0, 1000, Bandwidth(1e9), [], frozenset(), lambda *found: None)
+    context = make_fetch_context(scope=scope)
     claimed = ClaimedUrl(1, 5, "http://a.test/", depth, attempts, 0.0)
-    return conclude(claimed, read_address(claimed.url), "192.0.2.1", Fetched(status, headers, body, **fields), kit)
+    return conclude(claimed, read_address(claimed.url), "192.0.2.1", Fetched(status, headers, body, **fields), context)
 
 
 def found(outcome):

@@ -8,7 +8,7 @@ import pytest
 
 from allocation.models import Process
 from crawling.models import Host, Page, RobotsFile, Url
-from crawling.processors.visit import Visit
+from crawling.processors.visit import Route
 from crawling.rules.politeness import BACKOFFS
 from crawling.rules.statuses import MOST_REDIRECTS, FetchStatus
 from crawling.selectors import crawl_view
@@ -253,6 +253,6 @@ def test_of_a_host_with_several_addresses_one_that_answers_is_enough(make_site, 
 
 
 def test_each_address_that_does_not_answer_is_left_once():
-    visit = Visit(None, Resolution("two.test", Status.OK, ("192.0.2.1", "::ffff:192.0.2.2"), 60, 0, Source.LOOKUP, 0), 0, 0, 0)
+    route = Route(Resolution("two.test", Status.OK, ("192.0.2.1", "::ffff:192.0.2.2"), 60, 0, Source.LOOKUP, 0))
 
-    assert [visit.demote(address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")] == [True, False, False]
+    assert [route.demote(address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")] == [True, False, False]

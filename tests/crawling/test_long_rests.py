@@ -15,11 +15,9 @@ from crawling.frontier.robots import keep_robots, known_robots, trim_robots
 from crawling.models import Host, RobotsFile, Url
 from crawling.rules.addresses import read_address
 from crawling.services.creating import create_crawl, start_run
+from tests.crawling.contexts import make_client
 from tests.crawling.frontiers import Frontier
 from tests.crawling.test_crawl_path import links
-from tests.crawling.test_toes import kit
-
-__all__ = ["kit"]
 
 
 def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_everything_back(make_site, order, work_off):
@@ -64,14 +62,15 @@ def test_names_with_and_without_the_roots_dot_share_a_clock(db):
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "identity"])
-def test_bandwidth_is_counted_as_it_comes_and_not_as_it_is_decoded(make_site, kit, encoding):
+def test_bandwidth_is_counted_as_it_comes_and_not_as_it_is_decoded(make_site, encoding):
     text = b"so much of the same " * 50_000
     body = gzip.compress(text) if encoding == "gzip" else text
     site = make_site({"/": (200, {"Content-Type": "text/plain", "Content-Encoding": encoding}, body)})
     counted = []
-    kit.bandwidth.take = lambda count: counted.append(count) or 0.0
+    client = make_client()
+    client.bandwidth.take = lambda count: counted.append(count) or 0.0
 
-    fetched = kit.get(read_address(f"{site.url}/"), site.address)
+    fetched = client.get(read_address(f"{site.url}/"), site.address)
 
     assert fetched.body == text
     assert len(body) < sum(counted) < len(body) + 1000

@@ -1,6 +1,5 @@
 """Names are resolved beside the toes, and no trouble there leaves a host hanging."""
 
-from collections import deque
 from queue import Empty, Queue
 
 import pytest
@@ -10,7 +9,6 @@ from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.processors.visit import Visit
 from crawling.shift.names import NameThread
 from dnscache.answers import Status
-from dnscache.tally import Tally
 
 
 @pytest.fixture
@@ -20,7 +18,7 @@ def delivered():
 
 @pytest.fixture
 def names(transactional_db, dns_server, delivered):
-    thread = NameThread(delivered.put, lambda: 4, Tally())
+    thread = NameThread(delivered.put, lambda: 4)
     yield thread
     thread.close()
     if thread._thread.ident:
@@ -29,8 +27,9 @@ def names(transactional_db, dns_server, delivered):
 
 
 def visit(name):
-    url = ClaimedUrl(1, 1, f"http://{name}/", 0, 1, 0.0)
-    return Visit(LeasedHost(1, 1, name, 0.0), None, 0.0, 0.0, 0.0, urls=deque([url]))
+    made = Visit.of(LeasedHost(1, 1, name, 0.0))
+    made.urls.append(ClaimedUrl(1, 1, f"http://{name}/", 0, 1, 0.0))
+    return made
 
 
 def test_a_visit_comes_back_with_the_addresses_of_its_host(names, delivered, dns_server):
@@ -38,7 +37,7 @@ def test_a_visit_comes_back_with_the_addresses_of_its_host(names, delivered, dns
 
     names.ask(visit("a.test"))
 
-    assert delivered.get(timeout=10).resolution.addresses == ("192.0.2.1",)
+    assert delivered.get(timeout=10).route.resolution.addresses == ("192.0.2.1",)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def test_a_visit_comes_back_with_the_addresses_of_its_host(names, delivered, dns
 def test_a_host_of_any_kind_comes_back(names, delivered, name, status):
     names.ask(visit(name))
 
-    assert delivered.get(timeout=10).resolution.status == status
+    assert delivered.get(timeout=10).route.resolution.status == status
 
 
 def test_visits_of_one_host_all_come_back(names, delivered, dns_server):
@@ -59,7 +58,7 @@ def test_visits_of_one_host_all_come_back(names, delivered, dns_server):
         names.ask(one)
 
     assert {id(delivered.get(timeout=10)) for _ in visits} == {id(one) for one in visits}
-    assert all(one.resolution.status is Status.OK for one in visits)
+    assert all(one.route.resolution.status is Status.OK for one in visits)
 
 
 def test_a_broken_connection_to_the_database_costs_nobody_an_answer(names, delivered, dns_server):
@@ -69,7 +68,7 @@ def test_a_broken_connection_to_the_database_costs_nobody_an_answer(names, deliv
 
     names.ask(visit("b.test"))
 
-    assert delivered.get(timeout=10).resolution.status is Status.OK
+    assert delivered.get(timeout=10).route.resolution.status is Status.OK
 
 
 def test_silent_names_hold_up_nobody_even_where_nothing_was_resolved_ahead(names, delivered):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
-from ipaddress import ip_network
 
 import pytest
 
-from crawling.fetchers.bandwidth import Bandwidth
-from crawling.processors.kit import Kit
+from crawling.fetchers.client import Client
 from crawling.rules.addresses import read_address
-from crawling.rules.filters import Filters
 from crawling.rules.recipients import Recipients
-from crawling.rules.scope import Reach, Scope
 from crawling.rules.sections.fetching import FetchingPart
-from crawling.rules.vetting import Allowed
+from tests.crawling.contexts import make_client
 
 BASIC = (401, {"WWW-Authenticate": 'Basic realm="x"'}, "")
 
@@ -47,23 +43,12 @@ def test_secrets_go_by_scheme_name_and_port(seed, url, headers, password):
     assert asked.may_have_password(read_address(url)) is password
 
 
-def kit_for(seed: str) -> Kit:
+def client_for(seed: str) -> Client:
     """What fetches for an order with secrets for the seed's host."""
     address = read_address(seed)
     password = {address.host_key: "me:hunter2"}
     asks = FetchingPart(headers={"X-Api-Key": "hunter2"}, credentials=password)
-    return Kit(
-        token="t",
-        user_agent="t/1",
-        filters=Filters(Scope(Reach.HOST, frozenset(), None)),
-        delay_seconds=0,
-        max_document_bytes=1000,
-        bandwidth=Bandwidth(1e9),
-        allowed=[Allowed(ip_network("127.0.0.0/8"), 1024, 65535)],
-        forbidden=frozenset(),
-        fetching=asks,
-        recipients=Recipients.of_seeds([address]),
-    )
+    return make_client(fetching=asks, recipients=Recipients.of_seeds([address]))
 
 
 def sent_secrets(request) -> set[str]:
@@ -76,18 +61,18 @@ def sent_secrets(request) -> set[str]:
 )
 def test_secrets_for_https_are_not_sent_by_http_even_when_asked(make_site, scheme, first, then):
     site = make_site({"/": BASIC})
-    kit = kit_for(f"{scheme}://127.0.0.1:{site.port}/")
+    client = client_for(f"{scheme}://127.0.0.1:{site.port}/")
     address = read_address(f"{site.url}/")
 
     for _ in range(2):
-        assert kit.get(address, "127.0.0.1").status == 401
+        assert client.get(address, "127.0.0.1").status == 401
 
     assert [sent_secrets(request) for request in site.log] == [first, then]
 
 
 def test_a_challenge_of_the_plain_origin_is_not_answered_to_the_encrypted_one():
-    kit = kit_for("http://api.test/")
-    session = kit.session_of("api.test")
+    client = client_for("http://api.test/")
+    session = client.session_of("api.test")
     session.challenges["http://api.test"] = 'Basic realm="x"'
 
     asked = [read_address(f"{scheme}://api.test/") for scheme in ("http", "https")]
@@ -110,8 +95,8 @@ def test_ftp_is_told_no_password_unless_a_seed_is_ftp(scheme, user):
 
         thread = threading.Thread(target=answer)
         thread.start()
-        kit = kit_for(f"{scheme}://127.0.0.1:{port}/")
-        kit.get(read_address(f"ftp://127.0.0.1:{port}/x"), "127.0.0.1")
+        client = client_for(f"{scheme}://127.0.0.1:{port}/")
+        client.get(read_address(f"ftp://127.0.0.1:{port}/x"), "127.0.0.1")
         thread.join()
 
     assert heard == [b"USER " + user + b"\r\n"]

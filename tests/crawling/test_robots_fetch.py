@@ -10,20 +10,21 @@ import pytest
 from django.utils import timezone
 
 from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.client import Client, RequestPolicy
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import MAX_HOPS, as_read, fetch_robots
 from crawling.frontier.addresses import AHEAD_SECONDS
+from crawling.frontier.claiming import LeasedHost
 from crawling.frontier.robots import keep_robots
 from crawling.models import AddressClock, Host
-from crawling.processors.kit import Kit
+from crawling.processors.context import Pace
 from crawling.processors.robots import LATER_SECONDS, MOST_TRIES, learn_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
-from crawling.rules.filters import Filters
 from crawling.rules.robots import MAX_ROBOTS_BYTES
-from crawling.rules.scope import Reach, Scope
 from crawling.rules.statuses import FetchStatus
-from crawling.rules.vetting import Allowed
+from crawling.rules.vetting import Allowed, DialPolicy
+from tests.crawling.contexts import HERE, NotingPort, make_client, make_fetch_context
 
 pytestmark = pytest.mark.django_db  # hosts on the way have clocks there
 
@@ -35,28 +36,19 @@ def learn():
     """Return a function that learns a site's robots.txt: (the visit, what was kept)."""
 
     def learn(site, *, delay_seconds=0.0, allowed=None, visit=None):
-        kept = []
-        kit = Kit(
-            token="crawlsite",
-            user_agent="crawlsite/1.0",
-            filters=Filters(Scope(Reach.HOST, frozenset(), None)),
-            delay_seconds=delay_seconds,
-            max_document_bytes=1_000_000,
-            bandwidth=Bandwidth(1e9),
-            allowed=allowed or [Allowed(ip_network("127.0.0.0/8"), 1, 65535)],
-            forbidden=frozenset(),
-            keep_robots=lambda *found: kept.append(found),
-        )
-        visit = visit or Visit(None, None, free_at=0.0, leased_at=0.0, configured_delay=delay_seconds)
-        learn_robots(visit, read_address(f"{site.url}/x"), site.address, kit)
-        return visit, kept
+        port = NotingPort()
+        client = make_client(allowed=allowed or [HERE])
+        context = make_fetch_context(delay_seconds=delay_seconds, client=client, port=port)
+        visit = visit or Visit.of(LeasedHost(1, 1, "x", 0.0), delay_seconds=delay_seconds)
+        learn_robots(visit, read_address(f"{site.url}/x"), site.address, context)
+        return visit, port.robots
 
     return learn
 
 
 def waits_for_robots(visit, why):
     """Whether all of the host waits because there is no robots.txt, for that reason."""
-    outage = visit.outage
+    outage = visit.availability.outage
     return bool(outage and outage.status == FetchStatus.ROBOTS_UNAVAILABLE and why in outage.error)
 
 
@@ -69,9 +61,9 @@ def test_the_rules_hold_for_the_visit_and_are_kept(make_site, learn):
 
     visit, kept = learn(site)
 
-    assert not visit.robots[site.url].allows(f"{site.url}/secret")
-    assert visit.delay == 7
-    assert visit.free_at > time.monotonic() + 6
+    assert not visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
+    assert visit.clock.delay == 7
+    assert visit.clock.free_at > time.monotonic() + 6
     assert kept == [(site.url, 200, RULES[2].encode())]
 
 
@@ -82,7 +74,7 @@ def test_five_redirects_are_followed(make_site, learn, hops):
 
     visit, _ = learn(site)
 
-    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert not visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
     assert len(site.log) == hops + 1
 
 
@@ -96,7 +88,7 @@ def test_redirects_that_lead_nowhere_count_as_no_robots_txt(make_site, learn, lo
 
     visit, kept = learn(site)
 
-    assert visit.robots[site.url].allows(f"{site.url}/secret")
+    assert visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
     assert (len(site.log), kept[0][1]) == (requests, 404)
 
 
@@ -106,8 +98,8 @@ def test_rules_found_elsewhere_hold_for_the_origin_that_sent_there(make_site, le
 
     visit, _ = learn(site)
 
-    assert list(visit.robots) == [site.url]
-    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert list(visit.robots.by_origin) == [site.url]
+    assert not visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
 
 
 def test_a_hop_to_an_address_whose_turns_are_given_out_holds_its_host_for_nobody(make_site, learn):
@@ -124,7 +116,7 @@ def test_a_hop_to_an_address_whose_turns_are_given_out_holds_its_host_for_nobody
 
     AddressClock.objects.update(due_at=timezone.now())
     visit, _ = learn(site, delay_seconds=1, visit=visit)
-    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert not visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
 
 
 def test_a_hop_to_a_host_that_others_have_waits_and_asks_nothing_twice(make_site, learn):
@@ -135,12 +127,12 @@ def test_a_hop_to_a_host_that_others_have_waits_and_asks_nothing_twice(make_site
 
     visit, kept = learn(site)
     assert (len(site.log), other.log, kept) == (1, [], [])
-    assert 0 < visit.free_at - time.monotonic() <= LATER_SECONDS
+    assert 0 < visit.clock.free_at - time.monotonic() <= LATER_SECONDS
 
     Host.objects.update(due_at=timezone.now())
     visit, _ = learn(site, delay_seconds=30, visit=visit)
     assert (len(site.log), len(other.log)) == (1, 1)
-    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert not visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
     assert Host.objects.get().due_at > timezone.now() + timedelta(seconds=25)
 
 
@@ -150,7 +142,7 @@ def test_a_host_that_is_never_to_be_had_counts_as_silent(make_site, learn):
     Host.objects.create(name=read_address(other.url).host_key, due_at=timezone.now() + timedelta(minutes=1))
 
     visit, _ = learn(site)
-    visit.tries = MOST_TRIES
+    visit.robots.tries = MOST_TRIES
     _, kept = learn(site, visit=visit)
 
     assert kept == [(site.url, FetchStatus.ROBOTS_UNAVAILABLE, b"")]
@@ -163,7 +155,7 @@ def test_rules_that_another_hosts_own_visit_has_learnt_are_not_asked_for_again(m
 
     visit, _ = learn(site)
 
-    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert not visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
     assert not other.connections
 
 
@@ -191,16 +183,16 @@ def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
     """Both are the same host, and only here does a fetcher stand in: the ports are those that tests may not have."""
     fetched = []
 
-    class Redirected(Kit):
+    class Redirected(Client):
         def get(self, address, dial, max_bytes=None, **how):
             fetched.append(address.url)
             return Fetched(302, {"Location": "http://127.0.0.1/robots.txt"}, http_status=302)
 
     allowed = [Allowed(ip_network("127.0.0.1/32"), 443, 443)]
-    kit = Redirected("t", "t/1", Scope(Reach.HOST, frozenset(), None), 0, 1, Bandwidth(1), allowed, frozenset(), lambda *found: None)
-    visit = Visit(None, None, free_at=0.0, leased_at=0.0, configured_delay=0.0)
+    client = Redirected(RequestPolicy("t/1"), DialPolicy(tuple(allowed)), Bandwidth(1), 1)
+    visit = Visit.of(LeasedHost(1, 1, "x", 0.0))
 
-    learn_robots(visit, read_address("https://127.0.0.1/x"), "127.0.0.1", kit)
+    learn_robots(visit, read_address("https://127.0.0.1/x"), "127.0.0.1", make_fetch_context(client=client))
 
     assert fetched == ["https://127.0.0.1/robots.txt"]
     assert waits_for_robots(visit, "not public")
@@ -216,11 +208,11 @@ def test_the_delay_is_kept_between_hops(make_site, learn):
 
 
 def test_the_shifts_end_ends_the_waiting_between_hops():
-    kit = Kit("t", "t/1", Filters(Scope(Reach.HOST, frozenset(), None)), 0, 1, Bandwidth(1), [], frozenset(), lambda *found: None)
-    threading.Timer(0.05, kit.ending.set).start()
+    pace = Pace()
+    threading.Timer(0.05, pace.ending.set).start()
     begun = time.monotonic()
 
-    kit.pause(60)
+    pace.pause(60)
 
     assert time.monotonic() - begun < 5
 
@@ -230,7 +222,7 @@ def test_of_a_robots_txt_that_is_too_big_the_beginning_holds(make_site, learn):
 
     visit, kept = learn(site)
 
-    assert not visit.robots[site.url].allows(f"{site.url}/secret")
+    assert not visit.robots.by_origin[site.url].allows(f"{site.url}/secret")
     assert len(kept[0][2]) == MAX_ROBOTS_BYTES
 
 
@@ -248,7 +240,7 @@ def test_a_redirect_with_a_body_that_is_too_big_is_followed(make_site, learn):
 
     visit, _ = learn(site)
 
-    assert visit.delay == 7
+    assert visit.clock.delay == 7
 
 
 def test_what_no_server_answered_is_kept_under_our_own_status():

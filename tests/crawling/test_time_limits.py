@@ -2,18 +2,13 @@
 
 import socket
 import time
-from ipaddress import ip_network
 
 import pytest
 
-from crawling.fetchers.bandwidth import Bandwidth
-from crawling.processors.kit import Kit
 from crawling.rules.addresses import read_address
-from crawling.rules.filters import Filters
-from crawling.rules.scope import Reach, Scope
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus
-from crawling.rules.vetting import Allowed
+from tests.crawling.contexts import make_client
 from tests.crawling.raw import OK, read_request, serve_raw
 
 #: what each phase may take: the whole of the first two servers' answers takes 0.8 s, the third's 1.2
@@ -43,19 +38,7 @@ def drips(connection):
 
 
 def got(url, **seconds):
-    kit = Kit(
-        token="crawlsite",
-        user_agent="crawlsite/1.0",
-        filters=Filters(Scope(Reach.HOST, frozenset(), None)),
-        delay_seconds=0.0,
-        max_document_bytes=1_000_000,
-        bandwidth=Bandwidth(1e9),
-        allowed=[Allowed(ip_network("127.0.0.0/8"), 1, 65535)],
-        forbidden=frozenset(),
-        keep_robots=lambda *found: None,
-        fetching=FetchingPart(**seconds),
-    )
-    return kit.get(read_address(url), "127.0.0.1")
+    return make_client(fetching=FetchingPart(**seconds)).get(read_address(url), "127.0.0.1")
 
 
 @pytest.mark.parametrize(("talk", "phase"), [(begins_late, "first_byte_seconds"), (pauses, "read_seconds"), (drips, "document_seconds")])

@@ -4,43 +4,29 @@ import logging
 import threading
 import time
 from collections import deque
-from ipaddress import ip_network
 
 import pytest
 
-from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.client import Client
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.models import UrlState
-from crawling.processors.kit import Kit
 from crawling.processors.visit import Visit
-from crawling.rules.filters import Filters
 from crawling.rules.robots import Robots
-from crawling.rules.scope import Reach, Scope
 from crawling.rules.sharing import SHORT_SECONDS
 from crawling.rules.statuses import FetchStatus
-from crawling.rules.vetting import Allowed
 from crawling.shift import toes
 from crawling.shift.toes import ToePool
 from crawling.shift.workbench import Workbench
 from dnscache.answers import Status
 from dnscache.resolver import Resolution, Source
+from tests.crawling.contexts import make_fetch_context
 
 HERE = Resolution("127.0.0.1", Status.OK, ("127.0.0.1",), 60.0, 0.0, Source.LITERAL, 0.0)
 
 
 @pytest.fixture
-def kit():
-    return Kit(
-        token="crawlsite",
-        user_agent="crawlsite/1.0",
-        filters=Filters(Scope(Reach.HOST, frozenset(), None)),
-        delay_seconds=0.0,
-        max_document_bytes=1_000_000,
-        bandwidth=Bandwidth(1e9),
-        allowed=[Allowed(ip_network("127.0.0.0/8"), 1, 65535)],
-        forbidden=frozenset(),
-        keep_robots=lambda *found: None,
-    )
+def context():
+    return make_fetch_context()
 
 
 @pytest.fixture
@@ -49,8 +35,8 @@ def bench():
 
 
 @pytest.fixture
-def pool(bench, kit):
-    pool = ToePool(bench, kit, lambda parcel, answer: None)
+def pool(bench, context):
+    pool = ToePool(bench, context)
     yield pool
     bench.close()
     assert pool.join(10)
@@ -59,8 +45,10 @@ def pool(bench, kit):
 def visit_of(site, *paths, delay=0.0):
     """A visit to a site whose robots.txt is known to allow everything."""
     urls = deque(ClaimedUrl(1, number, f"{site.url}{path}", 0, 1, 0.0) for number, path in enumerate(paths))
-    now = time.monotonic()
-    return Visit(LeasedHost(1, 1, "x", 0.0), HERE, now, now, delay, {site.url: Robots(None, "crawlsite")}, urls)
+    visit = Visit.of(LeasedHost(1, 1, "x", 0.0), delay_seconds=delay)
+    visit.urls, visit.route.resolution = urls, HERE
+    visit.robots.by_origin[site.url] = Robots(None, "crawlsite")
+    return visit
 
 
 def working(pool):
@@ -150,16 +138,16 @@ def test_a_toe_that_retired_in_the_middle_is_replaced_under_its_own_number(pool,
         release.set()
 
 
-def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(pool, bench, kit, make_site, monkeypatch, caplog):
+def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(pool, bench, make_site, monkeypatch, caplog):
     site = make_site({f"/{number}": "x" for number in range(3)})
-    get = Kit.get
+    get = Client.get
 
     def stumble(self, address, dial, max_bytes=None, **options):
         if address.target == "/1":
             raise ZeroDivisionError("so\0 sorry")
         return get(self, address, dial, max_bytes, **options)
 
-    monkeypatch.setattr(Kit, "get", stumble)
+    monkeypatch.setattr(Client, "get", stumble)
     pool.set_size(1)
     with caplog.at_level(logging.CRITICAL, logger="crawling.shift.toes"):
         bench.put(visit_of(site, "/0", "/1", "/2"))
@@ -243,16 +231,16 @@ def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, 
     assert order == ["slow", "other", "other", "other", "slow"]
 
 
-def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(pool, bench, kit, make_site, monkeypatch):
+def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(pool, bench, make_site, monkeypatch):
     site = make_site({f"/{number}": "x" for number in range(2)})
-    get = Kit.get
+    get = Client.get
 
     def spend(self, address, dial, max_bytes=None, **options):
         if address.target == "/0":
             raise MemoryError
         return get(self, address, dial, max_bytes, **options)
 
-    monkeypatch.setattr(Kit, "get", spend)
+    monkeypatch.setattr(Client, "get", spend)
     pool.set_size(1)
     bench.put(visit_of(site, "/0", "/1"))
     first, second = (pool.outcomes.get(timeout=10) for _ in range(2))

@@ -8,8 +8,9 @@ import pytest
 
 from crawling.fetchers.room import Room
 from crawling.models import Host
+from crawling.processors.context import ShiftPort
 from crawling.rules.sections.fetching import FetchingPart
-from crawling.shift.outfit import make_kit
+from crawling.shift.equipment import make_context
 from crawling.shift.turns import HostTurns
 from crawling.shift.workbench import Workbench
 from tests.crawling.frontiers import Frontier
@@ -27,7 +28,7 @@ class Bench(Workbench):
 
     def put(self, visit):
         self.visits.append(visit)
-        self.brought.append((visit.host.name, visit.resolution.addresses, len(visit.urls)))
+        self.brought.append((visit.host.name, visit.route.resolution.addresses, len(visit.urls)))
         visit.urls.clear()
         super().put(visit)
 
@@ -40,8 +41,9 @@ def turns(transactional_db, dns_server):
     crawl.save()
     frontier.shift.process.run = frontier.run
     bench = Bench()
-    kit = make_kit(frontier.shift, SimpleNamespace(held=HELD, claim=HELD), Room(), FetchingPart())
-    turns = HostTurns(frontier.shift, kit, bench, dns_slots=lambda: 4)
+    held = SimpleNamespace(held=HELD, claim=HELD)
+    context = make_context(frontier.shift, held, Room(), FetchingPart(), ShiftPort())
+    turns = HostTurns(frontier.shift, context, bench, dns_slots=lambda: 4)
     turns.frontier, turns.bench = frontier, bench
     yield turns
     turns.close(still_fetching=False)

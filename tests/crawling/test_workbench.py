@@ -13,8 +13,9 @@ from crawling.shift.workbench import MOST_UNREAD, Workbench
 
 def visit(name="a.test", *, due_in=0.0, urls=1):
     waiting = deque(ClaimedUrl(1, number, f"http://{name}/{number}", 0, 1, 0.0) for number in range(urls))
-    now = time.monotonic()
-    return Visit(LeasedHost(1, 1, name, 0.0), None, free_at=now + due_in, leased_at=now, configured_delay=0.0, urls=waiting)
+    visit = Visit.of(LeasedHost(1, 1, name, due_in))
+    visit.urls = waiting
+    return visit
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_the_host_that_fell_due_first_is_taken_first(bench):
 def test_of_equals_the_one_put_first_is_taken_first(bench):
     visits = [visit(str(number)) for number in range(20)]
     for one in visits:
-        one.free_at = 1.0
+        one.clock.free_at = 1.0
         bench.put(one)
 
     assert [take(bench) for _ in visits] == visits
@@ -57,7 +58,7 @@ def test_a_host_that_is_not_due_is_waited_for(bench):
     bench.put(coming)
 
     assert take(bench) is coming
-    assert time.monotonic() >= coming.free_at
+    assert time.monotonic() >= coming.clock.free_at
 
 
 def test_a_host_that_is_put_while_a_toe_waits_for_a_later_one_is_taken_at_once(bench):
@@ -150,7 +151,7 @@ def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
     looks.append(bench.is_idle())
     take(bench)
     looks.append(bench.is_idle())
-    one.free_at = time.monotonic() + 60
+    one.clock.free_at = time.monotonic() + 60
     bench.give_back(one)
     looks.append(bench.is_idle())
 
@@ -308,4 +309,4 @@ def test_a_host_that_stands_aside_still_rests(bench):
     bench.put(one)
 
     assert take(bench) is one
-    assert time.monotonic() >= one.free_at
+    assert time.monotonic() >= one.clock.free_at

@@ -1,0 +1,110 @@
+"""What fetch threads ask of their shift, and what they hand to it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from django.db import InterfaceError, OperationalError, connections
+
+from crawling.frontier.cookies import Jar
+from crawling.frontier.outcomes import Answer
+from crawling.frontier.parcels import Parcel
+from crawling.processors.context import ShiftPort
+from crawling.shift.archiving import Archiving
+from crawling.shift.lease import LeaseThread
+from dnscache.resolution import Resolution, unanswered
+from dnscache.resolver import resolve
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Clerk:
+    """Asks in one thread, with one connection: with one each, the toes would take all that PostgreSQL has.
+
+    at_work: how many questions are under way, which is one or none.
+    """
+
+    def __init__(self) -> None:
+        self.at_work = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="clerk")
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        """The answer; None where the database is not there, or the shift is over: whoever asked comes back later."""
+        try:
+            return self._thread.submit(self._asked, question).result()
+        except RuntimeError:  # closed: a toe that did not end in time
+            return None
+
+    def close(self) -> None:
+        self._thread.submit(connections.close_all)
+        self._thread.shutdown(wait=not self.at_work)  # a name server may take longer than the shift has
+
+    def _asked(self, question: Callable[[], T]) -> T | None:
+        self.at_work = 1
+        try:
+            return question()
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("a toe could not ask PostgreSQL", extra={"error": str(error)})
+            connections.close_all()
+            return None
+        finally:
+            self.at_work = 0
+
+
+class QueuedShiftPort(ShiftPort):
+    """Fetch threads ask and hand over; the shift's own thread takes what they handed over, and stores it."""
+
+    def __init__(self, lease: LeaseThread, archive: Archiving) -> None:
+        self._lease, self._archive = lease, archive
+        self._queries, self._look_ups = Clerk(), Clerk()
+        self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
+        self._jars: dict[int, Jar] = {}
+        #: why the crawl could not log in; empty: it could
+        self.login_trouble = ""
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        return self._queries.ask(question)
+
+    def resolve(self, host: str) -> Resolution:
+        """One name at a time, in one of the DNS slots that the shift holds."""
+        return self._look_ups.ask(lambda: resolve(host)) or unanswered(host, 0.0)
+
+    def lease_is_lost(self) -> bool:
+        return self._lease.is_lost
+
+    def archive(self, parcel: Parcel, answer: Answer) -> None:
+        self._archive.put(parcel, answer)
+
+    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
+        self._robots.put((origin, status, body))
+
+    def keep_cookies(self, host_id: int, jar: list[dict[str, Any]]) -> None:
+        self._jars[host_id] = jar
+
+    def login_failed(self, sentence: str) -> None:
+        self.login_trouble = sentence
+
+    @property
+    def names_at_work(self) -> int:
+        """How many names are looked up at this moment."""
+        return self._look_ups.at_work
+
+    def taken_robots(self) -> list[tuple[str, int, bytes]]:
+        """The robots.txt files handed over since the last time."""
+        taken = []
+        while not self._robots.empty():
+            taken.append(self._robots.get())
+        return taken
+
+    def taken_jars(self) -> dict[int, Jar]:
+        """The cookies handed over since the last time, by host."""
+        return {host: self._jars.pop(host) for host in list(self._jars)}
+
+    def close(self) -> None:
+        self._queries.close()
+        self._look_ups.close()

@@ -1,0 +1,36 @@
+"""Fetch contexts as tests want them: this machine is allowed, nothing is limited, and there is no shift around."""
+
+from ipaddress import ip_network
+
+from crawling.fetchers.bandwidth import Bandwidth
+from crawling.fetchers.client import Client, RequestPolicy
+from crawling.processors.context import FetchContext, LinkJudge, Pace, RobotsPolicy, ShiftPort
+from crawling.rules.filters import Filters
+from crawling.rules.recipients import Recipients
+from crawling.rules.scope import Reach, Scope
+from crawling.rules.sections.fetching import FetchingPart
+from crawling.rules.vetting import Allowed, DialPolicy
+
+HERE = Allowed(ip_network("127.0.0.0/8"), 1, 65535)
+
+
+def make_client(*, allowed=(HERE,), most=1_000_000, fetching=None, recipients=None, pause=None):
+    policy = RequestPolicy("crawlsite/1.0", fetching or FetchingPart(), recipients or Recipients())
+    return Client(policy, DialPolicy(tuple(allowed)), Bandwidth(1e9), most, **({"pause": pause} if pause else {}))
+
+
+class NotingPort(ShiftPort):
+    """Keeps the robots.txt files that are handed over."""
+
+    def __init__(self):
+        self.robots = []
+
+    def keep_robots(self, *found):
+        self.robots.append(found)
+
+
+def make_fetch_context(*, scope=None, delay_seconds=0.0, client=None, port=None):
+    pace = Pace(delay_seconds)
+    links = LinkJudge(Filters(scope or Scope(Reach.HOST, frozenset(), None)))
+    client = client or make_client(pause=pace.pause)
+    return FetchContext(client, links, RobotsPolicy("crawlsite"), pace, port or ShiftPort())

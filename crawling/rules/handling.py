@@ -126,11 +126,12 @@ def status_rows() -> Iterator[Row]:
 def as_markdown() -> str:
     """The table as the page of the documentation."""
     lines = [
-        "# What becomes of each status",
+        "# Statuses",
         "",
-        "Made by `python manage.py statuses --markdown`. *The book* is table 1.1 of the chapter on crawlers that this crawler is",
-        "measured by; a **bold** rule is another than the book's. Any other 2xx is read, any other 4xx dropped, any other 5xx asked",
-        "for again. Whatever fails on the last try stays failed until it is retried by hand.",
+        "`python manage.py statuses --markdown` prints this page. *The book* is table 1.1 of SEEDS B, a",
+        "chapter on crawlers; a **bold** rule differs from the book's. Any other 2xx is read, any other 4xx",
+        "dropped, any other 5xx asked for again. A URL that fails on its last try stays failed until it is",
+        "retried by hand.",
         "",
         "| status | means | the book | crawlsite | why another |",
         "|---|---|---|---|---|",

@@ -45,8 +45,9 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
         os.close(file)
 
 
-def absent() -> Iterator[Absent]:
-    """The shifts that nobody works on any more. Each file is taken away once the caller asks for the next one."""
+def absent(but: str = "") -> Iterator[Absent]:
+    """The shifts that nobody works on any more, without those of the worker `but`. Each file is taken away once the caller asks for
+    the next one."""
     for path in sorted(_folder().glob("[0-9]*-*")):
         with suppress(FileNotFoundError, BlockingIOError):
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -54,8 +55,10 @@ def absent() -> Iterator[Absent]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(file).st_nlink:  # nobody has taken it away meanwhile
                     process_id, _, epoch = path.name.partition("-")
-                    yield Absent(int(process_id), int(epoch), os.read(file, 1000).decode())
-                    path.unlink(missing_ok=True)
+                    lost = Absent(int(process_id), int(epoch), os.read(file, 1000).decode())
+                    if lost.worker != but:
+                        yield lost
+                        path.unlink(missing_ok=True)
             finally:
                 os.close(file)
 

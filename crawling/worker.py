@@ -80,7 +80,7 @@ class ShiftWorker(Worker):
 
     def _close_shifts_lost_here(self) -> None:
         try:
-            close_shifts_lost_here()
+            close_shifts_lost_here(but=self.name if self.horse_pid else "")
         except DatabaseError as error:  # at the next sign of life, then
             self.log.warning("shifts that were lost on this machine could not be closed: %s", error)
         finally:

@@ -51,9 +51,12 @@ def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, bla
     go_on(process)
 
 
-def close_shifts_lost_here() -> None:
-    """Close the shifts of this machine whose process was killed together with the worker above it."""
-    for lost in absent():
+def close_shifts_lost_here(but: str = "") -> None:
+    """Close the shifts of this machine whose process was killed together with the worker above it.
+
+    but: a worker that lives, and that closes its own shift with what it knows of the end.
+    """
+    for lost in absent(but):
         if is_holder(process=lost.process_id, epoch=lost.epoch, worker=lost.worker):
             ending = "lost: its operating-system process and its worker were killed"
             shift_was_lost(lost.process_id, lost.epoch, ending, worker=lost.worker)

@@ -83,6 +83,28 @@ def test_the_next_sign_of_life_of_a_worker_frees_what_a_killed_one_held(order, k
     assert Process.objects.get(pk=process.bank_process_id).epoch == 2  # it has asked for the next shift, and got it
 
 
+class Watching(ShiftWorker):
+    """A worker that has a work process, which it has just killed."""
+
+    horse_pid = 1
+
+
+@pytest.mark.django_db
+def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_knows_whom_to_blame(order, killed):
+    worker = Watching([django_rq.get_queue(QUEUE)])
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    process = run.processes.get()
+    take_lease(process=process.bank_process_id, epoch=1, worker=worker.name)
+    shift = begin_shift(process, epoch=1, worker=worker.name)
+    killed(process.bank_process_id, 1, worker.name)
+
+    worker.heartbeat()
+
+    shift.refresh_from_db()
+    assert shift.ended_at is None
+    assert [lost.worker for lost in absent()] == [worker.name]  # another worker finds it all the same
+
+
 @pytest.mark.django_db
 def test_a_file_of_an_earlier_database_closes_nobodys_shift(order, killed):
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))

@@ -8,6 +8,7 @@ import socket
 from types import FrameType
 
 from django.db import connections
+from django.db.backends.signals import connection_created
 from rq import get_current_job
 
 from allocation.services import take_lease
@@ -15,6 +16,7 @@ from crawling.cores import on_one_core
 from crawling.models import RunProcess
 from crawling.presence import present
 from crawling.services.shifts import begin_shift, leave
+from crawling.shift.arrays import send_lists_quickly
 from crawling.shift.buyer import Buyer
 from crawling.shift.lease import LeaseThread
 from crawling.shift.work import ShiftWork
@@ -28,6 +30,7 @@ def run_shift(process_id: int, epoch: int) -> str:
     Harmless when run twice or too late: the bank gives each epoch's lease to one taker, once.
     """
     connections.close_all()  # a connection from before the fork belongs to the parent
+    connection_created.connect(send_lists_quickly)
     job = get_current_job()
     worker = (job.worker_name if job else None) or socket.gethostname()
     with present(process_id, epoch, worker):

@@ -1,11 +1,24 @@
-"""Lists reach PostgreSQL as they are."""
+"""Lists of a shift reach PostgreSQL as they are."""
 
 import pytest
 from django.db import DataError, connection
+from django.db.backends.signals import connection_created
 from hypothesis import example, given
 from hypothesis import strategies as st
+from psycopg.adapt import PyFormat
 
-pytestmark = pytest.mark.django_db
+from crawling.jobs import run_shift
+from crawling.shift.arrays import QuickListDumper, send_lists_quickly
+
+
+@pytest.fixture(autouse=True)
+def of_a_shift(db):
+    connection.ensure_connection()
+    send_lists_quickly(connection)
+
+
+def dumper():
+    return connection.connection.adapters.get_dumper(list, PyFormat.AUTO)
 
 
 def back(values, kind):
@@ -38,3 +51,16 @@ def test_what_is_no_list_of_one_kind_is_left_to_psycopg():
 def test_a_nul_is_refused_before_it_is_sent():
     with pytest.raises((DataError, ValueError), match="NUL"):
         back(["a", "b\0"], "text")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_only_the_connections_of_a_process_that_runs_shifts_write_them_quickly():
+    connection_created.disconnect(send_lists_quickly)
+    connection.close()
+    connection.connect()
+    assert not issubclass(dumper(), QuickListDumper)
+
+    run_shift(process_id=0, epoch=1)
+    connection.ensure_connection()
+
+    assert issubclass(dumper(), QuickListDumper)

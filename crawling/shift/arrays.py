@@ -1,4 +1,4 @@
-"""How lists go to PostgreSQL: psycopg looks at each element by itself, which was an eighth of all that a shift's own thread did."""
+"""How a shift's lists go to PostgreSQL: psycopg looks at each element by itself, an eighth of all that a shift's own thread did."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import psycopg
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.abc import Buffer
 from psycopg.types.array import ListDumper
 
@@ -32,6 +32,6 @@ def literal(values: Sequence[Any]) -> bytes:
     return b""
 
 
-def send_lists_quickly() -> None:
-    """For all connections that are made from now on."""
-    psycopg.adapters.register_dumper(list, QuickListDumper)
+def send_lists_quickly(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Let this connection, which was just made, write lists so; a receiver of `connection_created`."""
+    connection.connection.adapters.register_dumper(list, QuickListDumper)

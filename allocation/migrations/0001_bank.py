@@ -207,7 +207,6 @@ class Migration(migrations.Migration):
                     "is_waiting",
                     models.BooleanField(db_default=False, default=False, help_text="whether a request of it waits"),
                 ),
-                ("registered_at", models.DateTimeField(db_default=ClockTimestamp())),
                 (
                     "pool",
                     models.ForeignKey(on_delete=models.PROTECT, related_name="processes", to="allocation.pool"),

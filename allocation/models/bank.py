@@ -108,7 +108,6 @@ class Process(models.Model):
         default=False,
         help_text="whether a request of it waits",
     )
-    registered_at = models.DateTimeField(db_default=ClockTimestamp())
 
     class Meta:
         constraints = [

@@ -90,8 +90,8 @@ INSERT INTO crawling_schedule (id, crawl_id, timing, anchor_at)
 VALUES (1, %(crawl)s, '{"cron": "", "every_minutes": 60, "time_zone": "UTC", "catch_up": "once", "is_on": true}', now())
 """,
     """
-INSERT INTO crawling_scheduledstart (schedule_id, due_at, settled_at, outcome)
-SELECT 1, now() - make_interval(mins => n), now(), 'It was at work already.' FROM generate_series(1, %(rows)s) n
+INSERT INTO crawling_scheduledstart (schedule_id, due_at, outcome)
+SELECT 1, now() - make_interval(mins => n), 'It was at work already.' FROM generate_series(1, %(rows)s) n
 """,
     """
 INSERT INTO crawling_listener (id, name, url, sealed, events, is_on, created_at)

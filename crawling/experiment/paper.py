@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: hours, minutes and seconds as printed
-PAPER_BOUND_SECONDS = 120
-PAPER_REQUESTS = 100
-
 
 @dataclass(frozen=True)
 class PaperRow:

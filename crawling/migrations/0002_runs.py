@@ -390,7 +390,6 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 ("due_at", models.DateTimeField()),
-                ("settled_at", models.DateTimeField(auto_now_add=True)),
                 ("outcome", models.CharField(help_text="a sentence", max_length=300)),
                 (
                     "run",

@@ -31,7 +31,6 @@ class ScheduledStart(models.Model):
 
     schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="starts")
     due_at = models.DateTimeField()
-    settled_at = models.DateTimeField(auto_now_add=True)
     run = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="+", help_text="empty: none was started")
     outcome = models.CharField(max_length=300, help_text="a sentence")
 

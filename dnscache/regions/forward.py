@@ -71,10 +71,6 @@ class ForwardRegion:
             del self._parents[parent.name]
             self._unhang(levels.first, parent)
 
-    def second_level(self, first: str) -> Iterator[TreeNode]:
-        """Mapping 1: the row of names under a registered name, itself among them."""
-        return row(self.table1.get(first))
-
     def below(self, second: str) -> Iterator[TreeNode]:
         """The third-level names under a second-level one: its left branch, then always right."""
         node = self.table2.get(second) or self._parents.get(second)

@@ -5,6 +5,7 @@ from dnscache.answers import LONGEST_STALE_SECONDS, Answer, Reply, Status
 from dnscache.models import DnsEntry
 from dnscache.regions.entry import Entry, Region
 from dnscache.regions.packed import unpack
+from dnscache.regions.tree import row
 from dnscache.resolver import Source
 from tests.dns_scenarios import PLAIN
 
@@ -25,7 +26,7 @@ def test_a_new_process_begins_with_what_the_last_one_knew(make_resolver, dns_ser
     assert found["www.a.test"].addresses == (PLAIN,)
     assert sum(dns_server.queries.values()) == asked
     space = resolver.memory.space
-    assert {node.name for node in space.forward.second_level("a.test")} == {"www.a.test", "y.a.test"}
+    assert {node.name for node in row(space.forward.table1["a.test"])} == {"www.a.test", "y.a.test"}
     assert space.reverse.table3.keys() == {"nx.test", "sf.test", "slow-400.test"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -231,3 +232,11 @@ def test_no_setting_is_read_behind_the_tables_back():
     ours = {path for path in readers if not path.startswith("tests/") and path not in ("manage.py", "crawlsite/wsgi.py")}
 
     assert ours == {"crawlsite/env.py"}
+
+
+def test_the_version_under_work_is_the_first_of_the_changelog():
+    version = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    headings = re.findall(r"^## (.*)$", (PROJECT / "CHANGELOG.md").read_text(), re.M)
+
+    assert headings[0] == f"Unreleased: {version.removesuffix('.dev0')}"
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d", one) for one in headings[1:])

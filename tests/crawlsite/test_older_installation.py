@@ -1,4 +1,4 @@
-"""A database that was made before 0.1.0 is refused, and stays as it was."""
+"""A database that was version 0.1.0 made is refused, and stays as it was."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db import connection
 from psycopg import sql
 
 from crawlsite.env import BASE_DIR
-from crawlsite.management.commands.migrate import BEFORE_0_1_0
+from crawlsite.management.commands.migrate import FIRST_OF_0_1_0
 from tests.stack import database_url
 
 MIGRATIONS = """
@@ -29,7 +29,7 @@ SELECT (SELECT array_agg(relname::text ORDER BY relname) FROM pg_class WHERE rel
 
 @pytest.fixture
 def older(request) -> Iterator[str]:
-    """The address of a database in which an app's migrations had begun before 0.1.0."""
+    """The address of a database in which an app's migrations are those of 0.1.0."""
     name = f"{connection.settings_dict['NAME']}_older"
     with psycopg.connect(database_url("postgres"), autocommit=True) as server:
         server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
@@ -47,7 +47,7 @@ def kept(address: str) -> object:
         return database.execute(KEPT).fetchone()
 
 
-@pytest.mark.parametrize("older", sorted(BEFORE_0_1_0), ids=".".join, indirect=True)
+@pytest.mark.parametrize("older", sorted(FIRST_OF_0_1_0), ids=".".join, indirect=True)
 @pytest.mark.parametrize("command", ["migrate", "release"])
 def test_older_database_is_refused_in_a_sentence_and_stays_as_it_was(older, command):
     before = kept(older)
@@ -62,7 +62,7 @@ def test_older_database_is_refused_in_a_sentence_and_stays_as_it_was(older, comm
     )
 
     assert done.returncode == 1
-    assert done.stderr.startswith("CommandError: This database was made by a version before 0.1.0")
+    assert done.stderr.startswith("CommandError: This database was made by version 0.1.0 or before")
     assert "STATE_DIR" in done.stderr
     assert "Traceback" not in done.stderr
     assert kept(older) == before

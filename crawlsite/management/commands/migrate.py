@@ -1,4 +1,4 @@
-"""`manage.py migrate`, as Django has it; a database of a version before 0.1.0 is left as it is."""
+"""`manage.py migrate`, as Django has it; a database of version 0.1.0 is left as it is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-#: how the migrations of each app began before they were written anew for 0.1.0
-BEFORE_0_1_0 = {
+#: how the migrations of each app began before they were written anew for 0.2.0
+FIRST_OF_0_1_0 = {
     ("allocation", "0001_functions"),
     ("crawling", "0001_tables"),
     ("crawlsite", "0001_api_tokens"),
     ("dnscache", "0001_dns_entry"),
 }
 REFUSAL = (
-    "This database was made by a version before 0.1.0 (it has the migration {found}), and there is no upgrade from those. "
+    "This database was made by version 0.1.0 or before (it has the migration {found}), and there is no upgrade from those. "
     "Nothing was changed: database, archive and state directory are as they were. "
     "To go on with its crawls or to export them, check out the commit that it ran with. "
     "To use this version, give it an empty database: another directory in STATE_DIR, "
@@ -34,5 +34,5 @@ class Command(migrate.Command):
 def refuse_older(database: str) -> None:
     """Raises CommandError before anything is written: the old tables would stop the new migrations halfway."""
     applied = MigrationRecorder(connections[database]).applied_migrations()
-    if found := sorted(BEFORE_0_1_0 & applied.keys()):
+    if found := sorted(FIRST_OF_0_1_0 & applied.keys()):
         raise CommandError(REFUSAL.format(found=".".join(found[0])))

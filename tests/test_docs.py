@@ -159,6 +159,27 @@ def test_every_file_of_ours_that_a_document_names_exists(path):
     assert not [name for name in told if not (PROJECT / name).exists()]
 
 
+DECISIONS = sorted((PROJECT / "docs" / "decisions").glob("[0-9]*.md"))
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=named)
+def test_a_decision_record_is_one_page_of_context_choice_and_consequences(path):
+    lines = path.read_text().splitlines()
+
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 100
+    assert re.findall(r"^## (.*)", path.read_text(), re.M) == ["Context", "Choice", "Consequences"]
+
+
+def test_the_list_of_decisions_is_complete():
+    listed = (PROJECT / "docs" / "decisions" / "README.md").read_text()
+    titles = [re.match(r"# (\d+\. .*)", path.read_text()) for path in DECISIONS]
+
+    assert re.findall(r"^- \[(.*)\]\((.*)\)$", listed, re.M) == [
+        (title[1], path.name) for title, path in zip(titles, DECISIONS, strict=True) if title
+    ]
+
+
 #: documents that say which test shows what -> the folder in which their tests are
 ELEMENTS = {
     "docs/conformance/allocation-elements.md": "tests/allocation",

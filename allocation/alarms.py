@@ -65,10 +65,10 @@ def _remedies(pool: Pool, measures: list[Measure], state: State, labels: list[st
         for measure, units, capacity in zip(measures, missing_units(state), pool.capacity, strict=False)
         if units
     ]
-    lower = [
-        f"the claim of {labels[i]} lowered to {listed([m.amount(state.maximum[i][j] - units) for j, (m, units) in _named(measures, less)])}"
-        for i, less in claims_too_high(state).items()
-    ]
+    lower = []
+    for i, less in claims_too_high(state).items():
+        claims = [m.amount(state.maximum[i][j] - units) for j, (m, units) in _named(measures, less)]
+        lower.append(f"the claim of {labels[i]} lowered to {listed(claims)}")
     remedies = [f"with {listed(missing)}"] if missing else []
     remedies += [f"with {some(lower)}"] if lower else []
     return (*remedies, "once enough is given back") if remedies else ()

@@ -19,7 +19,7 @@ STATE_DIR = ENVIRONMENT.state_dir
 SECRET_KEY = ENVIRONMENT.secret_key
 DEBUG = ENVIRONMENT.debug
 
-# -- who may ask, and how: PUBLIC_URL is the address operators type -----------------------------------------------
+# -- who may ask, and how: PUBLIC_URL is the address operators type ---------------------------------
 PUBLIC_URL = ENVIRONMENT.public_url
 #: where the dashboard is for whoever sits at this machine, as commands print it; ends with a slash
 DASHBOARD_URL = dashboard(ENVIRONMENT)
@@ -180,7 +180,7 @@ STORAGES = {
 
 LOGGING = logging_setting(level=ENVIRONMENT.log_level, style=ENVIRONMENT.log_format)
 
-# -- our own -------------------------------------------------------------------------------------------------------
+# -- our own ----------------------------------------------------------------------------------------
 BANK_LEASE_SECONDS = ENVIRONMENT.bank_lease_seconds
 BANK_PICKUP_SECONDS = ENVIRONMENT.bank_pickup_seconds
 CRAWL_SLICE_SECONDS = ENVIRONMENT.crawl_slice_seconds

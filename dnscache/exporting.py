@@ -12,8 +12,8 @@ from dnscache.records import DnsMinute
 
 TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json", "txt": "text/plain; charset=utf-8"}
 FIELDS = (
-    "name", "region", "status", "addresses", "canonical", "ttl", "resolve_ms", "resolved_at", "expires_at", "retry_at", "fails", "weight",
-    "upstream", "error",
+    "name", "region", "status", "addresses", "canonical", "ttl", "resolve_ms", "resolved_at",
+    "expires_at", "retry_at", "fails", "weight", "upstream", "error",
 )  # fmt: skip
 COUNTED = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "answered", "failed", "cut")
 

@@ -5,11 +5,12 @@
 | `slow-N` | after N milliseconds |
 | `nx` `nxnosoa` `nxbig` | no such name, with a SOA of 30 s, without, with one of two days |
 | `nodata` `nodatanosoa` | the name is there, no address is |
-| `sf` `refused` `to` `drop1` | SERVFAIL; REFUSED; silence; silence to the first packet of each type |
+| `sf` `refused` `to` `drop1` | SERVFAIL; REFUSED; silence; silence to each type's first packet |
 | `tc` `many` | truncated over UDP: one address, 200 addresses over TCP |
 | `tcsix` | silence to whoever asks for AAAA; A is truncated over UDP, and 50 ms away over TCP |
 | `tcdead` | truncated over UDP; over TCP the connection is closed without a word |
-| `wrongid` `wrongq` `garbage` | at once a packet with another id or question (naming `FORGED`), or of nonsense; then the answer |
+| `wrongid` `garbage` | at once a packet with another id, or of nonsense; then the answer |
+| `wrongq` | at once a packet with another question (naming `FORGED`); then the answer |
 | `flood-N` | at once N packets with other ids; then the answer |
 | `endless` | packets with other ids without end, and nothing over TCP |
 | `drown-N` | at once N packets with other ids, and no answer but over TCP |
@@ -18,7 +19,8 @@
 | `noedns` `header` | FORMERR to a question with EDNS, whole or a header alone; else the answer |
 | `lame` | no answer, but the names of other servers |
 | `poison` | with an address for `victim.test` that nobody asked for |
-| `chain-N` `split-N` `loop` `dangling` | N aliases in one answer; one alias an answer; a circle; an alias of nothing |
+| `chain-N` `split-N` | N aliases in one answer; one alias an answer |
+| `loop` `dangling` | aliases in a circle; an alias of nothing |
 | `ttl-N` | with this TTL, up to 2**32 - 1 |
 | `v6` `dual` `mapped` | AAAA only; A and AAAA; AAAA `::ffff:127.0.0.1` |
 | `private-10-0-0-1` `mixed` | that address; a public and a loopback one |

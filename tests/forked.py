@@ -16,9 +16,10 @@ from crawlsite.env import BASE_DIR
 
 #: what needs no settings to be imported
 OTHERS = [
-    "ada_url", "bs4", "cronsim", "cryptography.fernet", "django.contrib.admin", "django.core.management.commands.migrate",
-    "django.db.backends.postgresql.base", "dns.resolver", "environs", "numpy", "prometheus_client", "protego", "psutil",
-    "publicsuffixlist", "pydantic", "re2", "redis", "requests", "rich.progress", "rq.worker", "structlog", "turbohtml.extract",
+    "ada_url", "bs4", "cronsim", "cryptography.fernet", "django.contrib.admin",
+    "django.core.management.commands.migrate", "django.db.backends.postgresql.base", "dns.resolver",
+    "environs", "numpy", "prometheus_client", "protego", "psutil", "publicsuffixlist", "pydantic",
+    "re2", "redis", "requests", "rich.progress", "rq.worker", "structlog", "turbohtml.extract",
     "warcio.archiveiterator", "xxhash",
 ]  # fmt: skip
 FORKS = multiprocessing.get_context("forkserver")

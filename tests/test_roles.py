@@ -38,6 +38,7 @@ class Role(IntEnum):
 
 NOBODY, VIEWER, OPERATOR, ADMINISTRATOR = Role
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+STEERING = "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$"
 #: route -> method -> the least who may; methods that are left out are not allowed to anybody
 ROUTES: dict[str, dict[str, Role]] = {
     "": {"GET": VIEWER},
@@ -100,7 +101,7 @@ ROUTES: dict[str, dict[str, Role]] = {
     "crawls/<int:pk>/schedule/": {"GET": VIEWER, "POST": OPERATOR},
     "crawls/<int:pk>/retry/": {"POST": OPERATOR},
     "crawls/<int:crawl>/max/": {"POST": OPERATOR},
-    "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$": {"POST": OPERATOR},
+    STEERING: {"POST": OPERATOR},
     "hosts/": {"GET": VIEWER},
     "^hosts/list\\.(?P<kind>csv|jsonl)$": {"GET": VIEWER},
     "hosts/<int:pk>/": {"GET": VIEWER},
@@ -257,7 +258,7 @@ IN_JSON = {
     "crawls/<int:pk>/runs/<int:number>/delete/": "DELETE api/crawls/<crawl_id>/runs/<number>",
     "crawls/<int:pk>/retry/": "POST api/crawls/<crawl_id>/retry-failed",
     "crawls/<int:crawl>/max/": "PATCH api/crawls/<crawl_id>",
-    "crawls/^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$": "POST api/crawls/<crawl_id>/start",
+    STEERING: "POST api/crawls/<crawl_id>/start",
     "hosts/<int:pk>/block/": "POST api/hosts/<host_id>/block",
     "account/tokens/": "POST api/tokens",
     "account/tokens/<int:pk>/revoke/": "DELETE api/tokens/<token_id>",

@@ -19,16 +19,39 @@ RUNS = re.compile("runs|compare|changes|archive|checkpoints")
 QUERIES = {
     "": ("hours=24", "hours=168"),
     "crawls/": (
-        "state=failed", "state=waiting", "state=finished", "state=draft", "q=crawl+29999", "q=crawl", "q=zz", "tag=team+3", "sort=name",
-        "sort=-name", "sort=state", "sort=-state", "sort=started", "sort=-started", "sort=made", "sort=-fetched&state=waiting",
-        "after=%(twice)s", "sort=name&after=%(twice)s", "sort=-started&after=%(twice)s", "sort=state&after=%(twice)s",
+        "state=failed",
+        "state=waiting",
+        "state=finished",
+        "state=draft",
+        "q=crawl+29999",
+        "q=crawl",
+        "q=zz",
+        "tag=team+3",
+        "sort=name",
+        "sort=-name",
+        "sort=state",
+        "sort=-state",
+        "sort=started",
+        "sort=-started",
+        "sort=made",
+        "sort=-fetched&state=waiting",
+        "after=%(twice)s",
+        "sort=name&after=%(twice)s",
+        "sort=-started&after=%(twice)s",
+        "sort=state&after=%(twice)s",
     ),
     "api/crawls": ("state=waiting", "q=crawl", "limit=200"),
     "crawls/<int:pk>/": ("run=1", "level=error", "level=warning", "text=3abc", "text=nothing+has+this"),
     "crawls/<int:pk>/pages/": ("status=404", "status=4xx", "status=500", "q=123abc", "q=article", "q=zzzzzz", "before=%(url)s"),
     "crawls/<int:pk>/hosts/": ("q=site5", "q=zzzzzz", "sort=host", "sort=-done", "page=400"),
     "crawls/<int:pk>/frontier/": (
-        "q=3abc", "q=zzzzzz", "place=quarantined", "place=taken+out", "place=in+hand", "place=quarantined&q=zzzzzz", "host=%(host_name)s",
+        "q=3abc",
+        "q=zzzzzz",
+        "place=quarantined",
+        "place=taken+out",
+        "place=in+hand",
+        "place=quarantined&q=zzzzzz",
+        "host=%(host_name)s",
         "after=%(waiting)s",
     ),
     "api/crawls/<crawl_id>/frontier": ("q=3abc", "place=quarantined"),
@@ -50,7 +73,7 @@ QUERIES = {
     "api/crawls/<crawl_id>/reports/changes": ("against=1",),
     "bank/<int:pool>/": ("q=crawl+7", "page=3"),
     "bank/<int:pool>/history/": ("span=hour", "span=day", "span=week", "event=50000", "kind=granted"),
-}  # fmt: skip
+}
 
 
 def places(filled: Filled) -> list[tuple[str, str]]:
@@ -91,15 +114,35 @@ def _values(filled: Filled) -> dict[str, Any]:
     host = Host.objects.filter(name__startswith="www5").earliest("name")
     old, new = (Url.objects.get(run__crawl=filled.twice, run__number=n, fingerprint=5).pk for n in (1, 2))
     return {
-        "crawl": filled.crawl, "twice": filled.twice, "url": page.pk, "page_id": page.pk, "address": page.final_url,
-        "old": old, "new": new, "old_id": old, "new_id": new,
-        "waiting": Url.objects.filter(run__crawl=filled.crawl, state="q").earliest("pk").pk, "number": 1, "inquiry_id": 1,
+        "crawl": filled.crawl,
+        "twice": filled.twice,
+        "url": page.pk,
+        "page_id": page.pk,
+        "address": page.final_url,
+        "old": old,
+        "new": new,
+        "old_id": old,
+        "new_id": new,
+        "waiting": Url.objects.filter(run__crawl=filled.crawl, state="q").earliest("pk").pk,
+        "number": 1,
+        "inquiry_id": 1,
         "version": 50_000,
-        "pool": filled.pool, "pool_id": filled.pool, "process_id": Process.objects.filter(pool=filled.pool).earliest("pk").pk,
-        "host_id": host.pk, "host_name": host.name, "name": host.name, "kind": "csv", "verb": "start", "deed": "pin", "key": 50,
-        "trial_id": Trial.objects.latest("pk").pk, **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id"), 1),
-        "delivery": 1, "delivery_id": 1, "ending": "txt",
-    }  # fmt: skip
+        "pool": filled.pool,
+        "pool_id": filled.pool,
+        "process_id": Process.objects.filter(pool=filled.pool).earliest("pk").pk,
+        "host_id": host.pk,
+        "host_name": host.name,
+        "name": host.name,
+        "kind": "csv",
+        "verb": "start",
+        "deed": "pin",
+        "key": 50,
+        "trial_id": Trial.objects.latest("pk").pk,
+        **dict.fromkeys(("template_id", "token_id", "view_id", "listener_id"), 1),
+        "delivery": 1,
+        "delivery_id": 1,
+        "ending": "txt",
+    }
 
 
 def _others(route: str) -> list[dict[str, Any]]:

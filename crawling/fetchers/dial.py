@@ -158,9 +158,7 @@ class PinnedSession(BaseAdapter):
         return response
 
 
-def _prepared(
-    request: PinnedRequest, proxies: Mapping[str, str]
-) -> tuple[Site, str, list[bytes]]:  # fmt: skip
+def _prepared(request: PinnedRequest, proxies: Mapping[str, str]) -> tuple[Site, str, list[bytes]]:
     """Where it goes, what it asks for, and its header lines."""
     url = request.url or ""
     if not url.startswith(("http://", "https://")) or ":///" in url[:9]:

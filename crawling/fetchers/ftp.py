@@ -81,9 +81,7 @@ def _url(task: Task, path: str) -> str:
 
 def _said(curl: pycurl.Curl, task: Task) -> tuple[bytes, bool]:
     """What the server sends, and whether it is too much. Raises _Refusal and requests' exceptions."""
-    limits = Limits(
-        task.document_seconds, task.max_bytes + 2 * MOST_HEAD_BYTES, task.read_seconds, task.read_seconds, task.max_bytes
-    )  # fmt: skip
+    limits = Limits(task.document_seconds, task.max_bytes + 2 * MOST_HEAD_BYTES, task.read_seconds, task.read_seconds, task.max_bytes)
     dial = str(ip_address(task.dial))
     session = _Session(
         limits,

@@ -169,9 +169,7 @@ def fetch(
     return fetched
 
 
-def _read(
-    response: Response, started: float, most: int, room: Room, how: How, judge: Judge | None, *, keep: bool
-) -> Fetched:  # fmt: skip
+def _read(response: Response, started: float, most: int, room: Room, how: How, judge: Judge | None, *, keep: bool) -> Fetched:
     body = cast(Body, response.raw)
     answered, http_status = body.headers, response.status_code
     if how.cookies:
@@ -185,9 +183,7 @@ def _read(
     exchange = None
     if keep:
         request = masked_request(body.request, how.hidden)
-        exchange = Exchange(
-            request, body.head, body.file, is_plain="Content-Encoding" not in answered, is_cut_short=bool(error)
-        )  # fmt: skip
+        exchange = Exchange(request, body.head, body.file, is_plain="Content-Encoding" not in answered, is_cut_short=bool(error))
     return Fetched(http_status, answered, document, seconds, error, http_status, exchange=exchange)
 
 

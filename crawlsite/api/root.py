@@ -38,10 +38,12 @@ from dnscache.reports import reports as dns_reports
 
 DESCRIPTION = """Everything that the dashboard does, for programs.
 
-Log in by a token (`manage.py api_token USER --name NAME`, then `Authorization: Bearer TOKEN`) or by the dashboard's session with
-its CSRF token. Lists come in pages: while `next` is not null, ask again with `cursor` set to it. Rows that are added meanwhile
-neither repeat nor hide others. A token may ask so many times in each minute of the clock (API_REQUESTS_A_MINUTE); then the answer is
-429, with the seconds to wait in `Retry-After`. Errors carry a sentence in `detail`, and one for each wrong field in `errors`."""
+Log in by a token (`manage.py api_token USER --name NAME`, then `Authorization: Bearer TOKEN`) or
+by the dashboard's session with its CSRF token. Lists come in pages: while `next` is not null, ask
+again with `cursor` set to it. Rows that are added meanwhile neither repeat nor hide others. A token
+may ask so many times in each minute of the clock (API_REQUESTS_A_MINUTE); then the answer is 429,
+with the seconds to wait in `Retry-After`. Errors carry a sentence in `detail`, and one for each
+wrong field in `errors`."""
 
 api = DescribedAPI(
     title="crawlsite",

@@ -126,9 +126,17 @@ class Pair:
             data = make_private(self.state_dir / "valkey", self._account)
             words, stops = valkey.command(self._valkey, data, self.state_dir, loose=self.loose), valkey.STOPS
         self._running[name] = start_child(
-            words, name=name, state_dir=self.state_dir, group=GROUP, env=FIXED_ENVIRONMENT, cwd=Path("/"), stops=stops,
-            account=self._account, pass_fds=[self._lock.fd], again=again,
-        )  # fmt: skip
+            words,
+            name=name,
+            state_dir=self.state_dir,
+            group=GROUP,
+            env=FIXED_ENVIRONMENT,
+            cwd=Path("/"),
+            stops=stops,
+            account=self._account,
+            pass_fds=[self._lock.fd],
+            again=again,
+        )
 
     def _await(self, name: str, pause: Callable[[float], None]) -> None:
         (postgres if name == "postgres" else valkey).await_ready(self._running[name], self.state_dir, pause)

@@ -92,9 +92,16 @@ def _initialise(programs: PostgresPrograms, data: Path, account: Account, env: M
     log = open_log(data.parent / "logs", "initdb")
     try:
         subprocess.run(  # noqa: S603 - our own paths
-            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=dict(env), check=True,
-            preexec_fn=account.before_exec, **account.popen_arguments(),
-        )  # fmt: skip
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            env=dict(env),
+            check=True,
+            preexec_fn=account.before_exec,
+            **account.popen_arguments(),
+        )
     except subprocess.CalledProcessError as error:
         raise StartError(f"PostgreSQL's initdb failed. {last_lines(data.parent / 'logs' / 'initdb.log')}") from error
     finally:

@@ -31,9 +31,16 @@ class Process:
 
     def _start(self, *, again: bool = False) -> None:
         self.child: Child = start_child(
-            self.command, name=self.name, state_dir=self.state_dir, group=GROUP, env=self.env, cwd=BASE_DIR, stops=STOPS, again=again,
+            self.command,
+            name=self.name,
+            state_dir=self.state_dir,
+            group=GROUP,
+            env=self.env,
+            cwd=BASE_DIR,
+            stops=STOPS,
+            again=again,
             lets_others_end=True,
-        )  # fmt: skip
+        )
         self._started_at = time.monotonic()
         self._due_at = 0.0
 

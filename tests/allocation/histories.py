@@ -27,12 +27,17 @@ from tests.allocation.conftest import KEYS
 amounts = st.dictionaries(st.sampled_from(KEYS[:2]), st.integers(0, 4), max_size=2)
 deeds = st.tuples(
     st.sampled_from(
-        ["start"] * 6 + ["growth"] * 6 + ["stage"] * 2 + ["growth now"] * 2 + ["release"] * 4 + ["end"] * 4
+        ["start"] * 6
+        + ["growth"] * 6
+        + ["stage"] * 2
+        + ["growth now"] * 2
+        + ["release"] * 4
+        + ["end"] * 4
         + ["late", "again", "reap", "keep", "keep", "resume", "resume", "cancel", "finish", "register", "register", "claim", "capacity"]
     ),
     st.integers(0, 4),
     amounts,
-)  # fmt: skip
+)
 #: one is granted, the next two wait
 OPENING = [("start", 0, {"a": 4, "b": 3}), ("start", 1, {"a": 3}), ("start", 2, {"b": 2})]
 histories = st.lists(deeds, min_size=20, max_size=40).map(lambda deeds: OPENING + deeds)

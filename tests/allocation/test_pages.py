@@ -158,9 +158,8 @@ def test_refresh_gets_the_part_that_changes_and_nothing_else(viewer, bank):
 
 
 def test_number_of_queries_does_not_grow_with_the_bank(viewer, bank, make_process, django_assert_num_queries):
-    with django_assert_num_queries(
-        16
-    ) as few:  # session, user, two for permissions, seven for the bank, two for the events, the alarm, the pace of refreshes
+    # session, user, two for permissions, seven for the bank, two for the events, the alarm, the pace of refreshes
+    with django_assert_num_queries(16) as few:
         viewer.get(bank.get_absolute_url())
     for label in "uvwxyz":
         ask(make_process(bank, label, (5, 5)), (5, 5))

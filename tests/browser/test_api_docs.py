@@ -23,7 +23,7 @@ def tried(block: Locator) -> Locator:
     return block
 
 
-def test_a_visitor_is_led_to_the_log_in_and_on_to_the_page_that_describes_every_endpoint_with_its_sentence(browse, user_of):
+def test_a_visitor_is_led_to_the_log_in_and_on_to_the_page_that_describes_every_endpoint(browse, user_of):
     user = user_of("operator")
     user.set_password("a long password")
     user.save()

@@ -11,9 +11,12 @@ from tests.browser.house import make_crawl
 
 #: what Tab stops at, in the order of the page; of radio buttons with one name only one is a stop
 STOPS = """() => {
-  const may = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']");
-  const seen = [...may].filter(one => one.checkVisibility({visibilityProperty: true}) && !one.disabled && one.type !== "hidden");
-  return seen.filter(one => one.type !== "radio" || one.checked).map(one => one.outerHTML.slice(0, 200));
+  const may = document.querySelectorAll(
+    "a[href], button, input, select, textarea, summary, [tabindex='0']");
+  const isSeen = one => one.checkVisibility({visibilityProperty: true});
+  const isAsked = one => one.type !== "hidden" && (one.type !== "radio" || one.checked);
+  const isStop = one => !one.disabled && isAsked(one);
+  return [...may].filter(one => isSeen(one) && isStop(one)).map(one => one.outerHTML.slice(0, 200));
 }"""
 HERE = "() => document.activeElement === document.body ? null : document.activeElement.outerHTML.slice(0, 200)"
 #: whether the focused element looks otherwise than without the focus
@@ -21,7 +24,10 @@ LOOKS_FOCUSED = """() => {
   const one = document.activeElement;
   const look = () => [null, "::file-selector-button"].map(part => {
     const style = getComputedStyle(one, part);
-    return [style.outline, style.boxShadow, style.backgroundColor, style.borderColor, style.textDecoration, style.position].join("|");
+    return [
+      style.outline, style.boxShadow, style.backgroundColor, style.borderColor,
+      style.textDecoration, style.position,
+    ].join("|");
   }).join();
   const focused = look();
   one.blur();

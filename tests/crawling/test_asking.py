@@ -272,7 +272,8 @@ def test_mistakes_are_told_beside_their_field(field, value, sentence):
 
 
 def test_a_form_goes_as_a_browser_would_send_it():
-    page = b"""<form action=/other><input name=q></form><form method=POST action=/in><input name=u><input name=p type=password>
+    page = b"""<form action=/other><input name=q></form>
+        <form method=POST action=/in><input name=u><input name=p type=password>
         <input type=checkbox name=keep checked><input type=checkbox name=no>
         <select name=l><option value=1><option value=2 selected></select>
         <textarea name=n>x</textarea><input type=submit name=go value=Go></form>"""

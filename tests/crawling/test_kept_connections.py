@@ -26,7 +26,7 @@ ANSWER = OK + b"Content-Length: 2\r\n\r\nhi"
 
 
 @pytest.mark.parametrize("ending", [lambda connection: None, reset])
-def test_a_kept_connection_that_closes_under_the_next_request_tells_so_and_nothing_is_repeated_at_once(ending):
+def test_a_kept_connection_that_closes_under_the_next_request_tells_so_and_nothing_is_repeated(ending):
     """The server reads the second request on the first connection and hangs up without a word."""
     with serve_raw(say(ANSWER, then=say(then=ending)), say(ANSWER)) as (url, accepted), PinnedSession() as session:
         first, second = get(url, session=session), get(url, session=session)

@@ -15,6 +15,7 @@ from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.links import Links
 
 URL = "http://a.test/d/e?f"
+GBK_PAGE = '<meta http-equiv="content-type" content="text/html; charset=gbk"><title>中文</title>'
 
 
 def read(html, *, charset=None, url=URL, **reading):
@@ -123,7 +124,7 @@ def test_broken_markup_is_read_as_browsers_read_it(html, expected):
     [
         ("<title>中文</title>".encode("gb2312"), "gb2312", "中文"),
         ('<meta charset="gb2312"><title>中文</title>'.encode("gb2312"), None, "中文"),
-        ('<meta http-equiv="content-type" content="text/html; charset=gbk"><title>中文</title>'.encode("gbk"), None, "中文"),
+        (GBK_PAGE.encode("gbk"), None, "中文"),
         ("<title>日本語</title>".encode("shift_jis"), "Shift_JIS", "日本語"),
         ("<title>日本語</title>".encode("utf-16"), None, "日本語"),
         ("<title>日本語</title>".encode("utf-16-be"), "utf-16be", "日本語"),

@@ -25,8 +25,13 @@ def services(*words: object, env: dict[str, str] | None = None, python: str = sy
     """Start `python -m crawlsite.services WORDS`."""
     return subprocess.Popen(
         [python, "-m", "crawlsite.services", *map(str, words)],
-        cwd=PROJECT, env=env or environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
-    )  # fmt: skip
+        cwd=PROJECT,
+        env=env or environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 def finish(process: subprocess.Popen, seconds: float = 30) -> tuple[int, str, str]:

@@ -23,8 +23,12 @@ class Supervisor:
         with self.out.open("w") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "crawlsite.supervisor", "--procfile", state_dir / "Procfile"],
-                cwd=PROJECT, env=environment(**settings), stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
+                cwd=PROJECT,
+                env=environment(**settings),
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+            )
 
     def lines(self) -> list[str]:
         return self.out.read_text().splitlines()

@@ -11,17 +11,20 @@ from crawlsite import env
 from tests.crawlsite.programs import PROJECT, environment
 
 NONSENSE = [
-    ("DATABASE_URL", "mysql://db/x"), ("DATABASE_URL", "postgresql://["), ("REDIS_URL", "http://queue"), ("REDIS_URL", "redis://queue:six"),
-    ("STATE_DIR", "/dev/null"), ("DEBUG", "maybe"), ("HOST", ""), ("PORT", ""), ("PORT", "eight"), ("PORT", "0"), ("PORT", "65536"),
-    ("PUBLIC_URL", "crawls.example.org"), ("PUBLIC_URL", "https://"), ("PUBLIC_URL", "https://a.example/below"),
-    ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"), ("WEB_THREADS", "-1"), ("DEMO", "perhaps"),
-    ("WEB_PROCESSES", "0"),
-    ("DEMO_PORT", "x"), ("DNS_SERVERS", ":53"), ("DNS_AHEAD", "yes"), ("DNS_SERVERS", "192.0.2.1:x"), ("BANK_LEASE_SECONDS", "0"),
-    ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"), ("CRAWL_SLICE_SECONDS", "soon"), ("LOG_LEVEL", "loud"),
-    ("ARCHIVE_DIR", "/dev/null/x"), ("ARCHIVE_FILE_BYTES", "0"),
-    ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"), ("CHECKPOINTS_KEPT", "0"),
-    ("MAIL_URL", "imap://mail.example"), ("MAIL_URL", "smtp://"), ("MAIL_URL", "smtp://mail.example:x"), ("MAIL_FROM", "nobody"),
-    ("API_REQUESTS_A_MINUTE", "0"), ("LOG_FORMAT", "xml"),
+    ("DATABASE_URL", "mysql://db/x"), ("DATABASE_URL", "postgresql://["),
+    ("REDIS_URL", "http://queue"), ("REDIS_URL", "redis://queue:six"),
+    ("STATE_DIR", "/dev/null"), ("DEBUG", "maybe"), ("HOST", ""), ("PORT", ""), ("PORT", "eight"),
+    ("PORT", "0"), ("PORT", "65536"), ("PUBLIC_URL", "crawls.example.org"),
+    ("PUBLIC_URL", "https://"), ("PUBLIC_URL", "https://a.example/below"),
+    ("PUBLIC_URL", "https://a.example:x"), ("WORKERS", "0"), ("WORKERS", "two"),
+    ("WEB_THREADS", "-1"), ("DEMO", "perhaps"), ("WEB_PROCESSES", "0"), ("DEMO_PORT", "x"),
+    ("DNS_SERVERS", ":53"), ("DNS_AHEAD", "yes"), ("DNS_SERVERS", "192.0.2.1:x"),
+    ("BANK_LEASE_SECONDS", "0"), ("BANK_LEASE_SECONDS", "nan"), ("BANK_PICKUP_SECONDS", "-1"),
+    ("CRAWL_SLICE_SECONDS", "soon"), ("LOG_LEVEL", "loud"), ("ARCHIVE_DIR", "/dev/null/x"),
+    ("ARCHIVE_FILE_BYTES", "0"), ("CHECKPOINT_DIR", "/dev/null/x"), ("CHECKPOINT_MINUTES", "0"),
+    ("CHECKPOINTS_KEPT", "0"), ("MAIL_URL", "imap://mail.example"), ("MAIL_URL", "smtp://"),
+    ("MAIL_URL", "smtp://mail.example:x"), ("MAIL_FROM", "nobody"), ("API_REQUESTS_A_MINUTE", "0"),
+    ("LOG_FORMAT", "xml"),
 ]  # fmt: skip
 
 

@@ -191,8 +191,11 @@ def test_reader_that_goes_away_stops_nothing(place):
     (place / "Procfile").write_text(WEB)
     process = subprocess.Popen(
         [sys.executable, "-m", "crawlsite.supervisor", "--procfile", place / "Procfile"],
-        cwd=PROJECT, env=environment(PORT=str(port), **settings), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        cwd=PROJECT,
+        env=environment(PORT=str(port), **settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
 
     process.stdout.readline()
     process.stdout.close()

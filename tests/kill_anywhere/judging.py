@@ -33,9 +33,14 @@ def judge_pages(stage: Stage, name: str, served: ServedWeb) -> None:
     assert pages == len(expected)
     assert total == counted
     assert dict(zip(COUNTS, counted, strict=True)) == {
-        "discovered": len(expected), "fetched": len(expected), "succeeded": states["s"], "failed": states["f"], "excluded": 0,
-        "quarantined": 0, "bytes": size,
-    }  # fmt: skip
+        "discovered": len(expected),
+        "fetched": len(expected),
+        "succeeded": states["s"],
+        "failed": states["f"],
+        "excluded": 0,
+        "quarantined": 0,
+        "bytes": size,
+    }
     by_status = stage.ask(f"SELECT state, status, urls FROM crawling_runstatuscount WHERE run_id = {RUN}", name)
     assert {(state, status): n for state, status, n in by_status} == Counter(expected.values())
     queues = stage.ask(f"SELECT sum(queued), sum(done) FROM crawling_hostqueue WHERE run_id = {RUN}", name)

@@ -22,7 +22,8 @@ from tests.crawlsite.programs import PROJECT, environment, eventually, eventuall
 from tests.crawlsite.supervised import Supervisor
 
 PROCFILE = """
-worker: python manage.py rqworker --skip-checks shifts --worker-class crawling.worker.ShiftWorker --serializer json --worker-ttl 60
+worker: python manage.py rqworker --skip-checks shifts \
+ --worker-class crawling.worker.ShiftWorker --serializer json --worker-ttl 60
 keeper: python manage.py keeper --skip-checks
 """
 #: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by itself, and pages are blamed for it

@@ -72,9 +72,14 @@ def test_three_small_crawls_survive_the_deaths_of_a_worker_of_postgresql_and_of_
 def test_a_crawl_survives_whatever_is_killed(prepared, short_place, seed):
     chance = Random(seed)
     web = SyntheticWeb(
-        seed, hosts=chance.randint(1, 6), width=chance.randint(20, 60), degree=chance.randint(4, 12), depth=chance.randint(3, 8),
-        error_percent=chance.randint(0, 20), slow_percent=chance.randint(0, 10),
-    )  # fmt: skip
+        seed,
+        hosts=chance.randint(1, 6),
+        width=chance.randint(20, 60),
+        degree=chance.randint(4, 12),
+        depth=chance.randint(3, 8),
+        error_percent=chance.randint(0, 20),
+        slow_percent=chance.randint(0, 10),
+    )
     with staged(prepared, short_place / "state") as stage, serve_web(web) as served:
         processes, batch_size = chance.randint(1, 2), chance.choice((1, 20, 100))
         stage.crawl({"web": {"seeds": served.seeds, "processes": processes, "batch_size": batch_size}})

@@ -40,8 +40,12 @@ def work(process, seed, seconds):
         epoch = granted(ask(process, start)).epoch
         need = tuple(most - has for most, has in zip(claim, start, strict=True))
         if any(need):
-            more = ask(process, tuple(dice.randint(least, units) for least, units in zip(map(bool, need), need, strict=True)),
-                       kind=(kind := dice.choice(["growth", "stage"])), epoch=epoch)  # fmt: skip
+            more = ask(
+                process,
+                tuple(dice.randint(least, units) for least, units in zip(map(bool, need), need, strict=True)),
+                kind=(kind := dice.choice(["growth", "stage"])),
+                epoch=epoch,
+            )
             if kind == "stage":
                 granted(more)
         part = dict(zip("ab", map(dice.randint, (0, 0), held(process)), strict=True))

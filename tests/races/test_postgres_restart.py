@@ -42,8 +42,12 @@ def test_no_grant_is_half_there_after_postgresql_was_killed(place, start_pair, k
     process = run("-c", OPEN_BANK).strip()
     with subprocess.Popen(
         [sys.executable, "-m", "tests.races.client", process],
-        cwd=BASE_DIR, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as client:  # fmt: skip
+        cwd=BASE_DIR,
+        env=env,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as client:
         answered = []
         for _ in range(kills):
             answered += [int(client.stdout.readline()) for _ in range(5)]

@@ -34,7 +34,8 @@ EPILOG = """examples:
   ./crawl clone NAME --name COPY
   ./crawl delete NAME
 
-`./crawl COMMAND --help` lists the options of a command. All else that the dashboard does: manage.py api --help
+`./crawl COMMAND --help` lists the options of a command.
+All else that the dashboard does: manage.py api --help
 """
 WAIT = "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if it continues after --max-seconds"
 

@@ -25,7 +25,8 @@ EPILOG = """examples:
   manage.py api POST /api/hosts/7/block '{"reason": "asked for by its owner"}'
   manage.py api PATCH /api/crawls/3 @changes.json --user alice
 
-/api/docs, in the dashboard, lists the endpoints with an example of each body. The exit status is 1 where the answer is an error.
+/api/docs, in the dashboard, lists the endpoints with an example of each body.
+The exit status is 1 where the answer is an error.
 """
 
 

@@ -10,16 +10,20 @@ from crawling.documents.base import Source
 from crawling.documents.registry import MODULES, read_document, reader_of
 
 URL = "http://a.test/d/e"
-ATOM = b"""<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xml:base="/f/"><title>News</title><author><name>Me</name></author>
+ATOM = b"""<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xml:base="/f/">
+<title>News</title><author><name>Me</name></author>
 <link rel="self" href="/feed"/><link rel="hub" href="/hub"/><link rel="next" href="?page=2"/>
 <entry><title>One</title><link href="1"/><link rel="enclosure" href="/1.mp3"/></entry></feed>"""
 RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>http://a.test/</link>
 <description>All of it</description>
-<item><title>One</title><link> http://a.test/1?a=1&amp;b=2 </link><guid>http://a.test/g</guid><enclosure url="/1.mp3"/></item>
+<item><title>One</title><link> http://a.test/1?a=1&amp;b=2 </link><guid>http://a.test/g</guid>
+<enclosure url="/1.mp3"/></item>
 <item><link><![CDATA[/2]]></link><guid isPermaLink="false">http://a.test/not</guid></item></channel></rss>"""
-SITEMAP = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:x="http://www.w3.org/1999/xhtml"
+SITEMAP = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+ xmlns:x="http://www.w3.org/1999/xhtml"
  xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"><url><loc>http://a.test/1?a=1&amp;b=2</loc>
-<x:link rel="alternate" hreflang="de" href="http://a.test/de/1"/><image:image><image:loc>http://a.test/i.png</image:loc></image:image></url></urlset>"""
+<x:link rel="alternate" hreflang="de" href="http://a.test/de/1"/>
+<image:image><image:loc>http://a.test/i.png</image:loc></image:image></url></urlset>"""
 INDEX = b'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>http://a.test/s1.xml.gz</loc></sitemap></sitemapindex>'
 
 

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from os import getloadavg
 from statistics import median, quantiles
 from uuid import uuid4
@@ -140,7 +141,7 @@ def measured(
     askers, keys = fill(registered, classes, clients, scarce=scarce)
     sides: dict[str, list[Callable[[], Pair]]] = {
         "counter": [counter] * clients,
-        "bank, by the services" if scarce else "bank": [lambda asker=asker: shifts(asker, keys) for asker in askers],  # type: ignore[misc]
+        "bank, by the services" if scarce else "bank": [partial(shifts, asker, keys) for asker in askers],
     }
     taken: dict[str, list[tuple[list[float], float]]] = {what: [] for what in sides}
     for _ in range(rounds):

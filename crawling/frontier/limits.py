@@ -56,7 +56,8 @@ def ending_of(run: Run) -> str:
         return "Every URL that was let in is done; the limit of hosts on a domain kept others out."
     if Rule.HOST_BUDGET in kept_out:
         return "Every URL that was let in is done; a soft limit on each host kept others out."
-    return "Every URL in scope is done."
+    held = RunTotal.objects.filter(run=run, quarantined__gt=0).values_list("quarantined", flat=True).first()
+    return f"Every URL in scope is done, but for {held:,} held back as traps." if held else "Every URL in scope is done."
 
 
 def _reached(run: Run, pages: int | None, size: int | None, seconds: int | None) -> str:

@@ -53,7 +53,7 @@ def test_a_trap_is_quarantined_and_the_rest_of_its_site_is_fetched(trapped):
 
     counts = crawl_view(run.crawl).counts
     [trap] = list_traps(run, limit=10)[0]
-    assert run.state == "finished"
+    assert (run.state, run.reason) == ("finished", f"Every URL in scope is done, but for {trap.held:,} held back as traps.")
     assert "/worth" in site.paths
     assert MOST_ON_TRIAL <= counts.fetched < 4 * MOST_ON_TRIAL
     assert (trap.pattern, trap.state, trap.rule) == (f"{site.url}/plan?day=#", TrapState.QUARANTINED, "yield")

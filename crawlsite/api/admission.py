@@ -11,6 +11,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from threading import BoundedSemaphore, Lock
 from time import monotonic, sleep
+from typing import NamedTuple
 
 import psutil
 from django.conf import settings
@@ -67,18 +68,40 @@ class Admission:
 
 
 class Load:
-    """Whether the machine has nothing to spare: crawls and operators use what programs would."""
+    """Whether the machine has nothing to spare: crawls and operators use what programs would.
+
+    Compares the processors' times itself: `psutil.cpu_percent` does so for each thread apart, and has 0 for a thread's first look.
+    """
 
     def __init__(self) -> None:
-        self._looked_at = -LOOK_SECONDS
+        self._lock = Lock()
+        self._looked_at = monotonic()
+        self._times = cores_times()
         self._is_high = False
 
     def is_high(self, now: float) -> bool:
-        """As it was over the last second or more."""
-        if now - self._looked_at >= LOOK_SECONDS:
-            self._looked_at = now
-            self._is_high = psutil.cpu_percent() > 100 * (1 - LITTLE_IDLE)
+        """As it was over the last second or more, whichever thread looks."""
+        with self._lock:
+            if now - self._looked_at >= LOOK_SECONDS:
+                before, self._times = self._times, cores_times()
+                self._looked_at = now
+                passed = self._times.all - before.all
+                self._is_high = passed > 0 and self._times.idle - before.idle < LITTLE_IDLE * passed
         return self._is_high
+
+
+class CoresTimes(NamedTuple):
+    """Seconds of all cores since the machine began, and those in which they were idle."""
+
+    all: float
+    idle: float
+
+
+def cores_times() -> CoresTimes:
+    times = psutil.cpu_times()
+    # A guest's time is part of the user's.
+    spent = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    return CoresTimes(spent, times.idle + getattr(times, "iowait", 0.0))
 
 
 def too_many(seconds: float) -> str:

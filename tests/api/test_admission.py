@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threading import Event, Thread
+from typing import NamedTuple
 
 import pytest
 from django.core.cache import cache
@@ -12,7 +13,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from crawlsite.api import admission, limiting
-from crawlsite.api.admission import Admission
+from crawlsite.api.admission import Admission, Load
 from tests.api.conftest import Program
 
 
@@ -87,12 +88,17 @@ def test_a_program_that_has_a_place_waits_for_its_turn(settings):
     assert served == [b"done", b"page"]
 
 
+class Times(NamedTuple):
+    user: float
+    idle: float
+
+
 @pytest.fixture
 def busy(monkeypatch):
     """A machine with nothing to spare, on a clock of its own."""
     clock, slept = [100.0], []
     monkeypatch.setattr(admission, "SHARE", 0.2)
-    monkeypatch.setattr(admission.psutil, "cpu_percent", lambda: 100.0)
+    monkeypatch.setattr(admission.psutil, "cpu_times", lambda: Times(2 * clock[0], 7.0))
     monkeypatch.setattr(admission, "monotonic", lambda: clock[0])
     monkeypatch.setattr(admission, "sleep", slept.append)
     return clock, slept
@@ -112,6 +118,7 @@ def test_on_a_busy_machine_programs_that_crowd_rest_after_each_request(busy):
     gate._places.acquire()
     gate._places.acquire()
     gate._places.acquire()  # one is left
+    clock[0] += admission.LOOK_SECONDS
 
     gate(request.get("/api/crawls"))
     gate(request.get("/api/pools"))
@@ -129,8 +136,34 @@ def test_a_program_that_asks_for_one_thing_after_the_other_does_not_rest(busy):
     assert slept == [0.0, 0.0, 0.0]
 
 
-def test_pages_never_rest(monkeypatch):
-    monkeypatch.setattr(admission.psutil, "cpu_percent", lambda: 100.0)
+def test_a_busy_machine_is_seen_by_whichever_thread_looks(busy):
+    clock, _ = busy
+    load, seen = Load(), []
+
+    def look():
+        clock[0] += admission.LOOK_SECONDS
+        seen.append(load.is_high(clock[0]))
+
+    for _ in range(3):
+        thread = Thread(target=look)
+        thread.start()
+        thread.join()
+
+    assert seen == [True, True, True]
+
+
+def test_an_idle_machine_is_seen_as_soon(busy, monkeypatch):
+    clock, _ = busy
+    load = Load()
+    clock[0] += admission.LOOK_SECONDS
+    assert load.is_high(clock[0])
+    monkeypatch.setattr(admission.psutil, "cpu_times", lambda: Times(2 * 101.0, 7.0 + 2 * (clock[0] - 101.0)))
+    clock[0] += admission.LOOK_SECONDS
+
+    assert not load.is_high(clock[0])
+
+
+def test_pages_never_rest(busy, monkeypatch):
     monkeypatch.setattr(admission, "sleep", lambda seconds: pytest.fail("a page was made to wait"))
 
     assert Admission(lambda one: HttpResponse("page"))(RequestFactory().get("/crawls/")).content == b"page"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -68,27 +68,38 @@ class CrawlsNow:
 
 
 def crawls_now() -> CrawlsNow:
-    """In a fixed number of queries, and reading no crawl that has ended but those that failed of late."""
+    """In a fixed number of queries. Of the crawls at work all rates are read, of those that wait or rest only what is shown."""
     waiting = waiting_runs()
-    live = list(Run.objects.filter(state__in=WORKING_STATES).select_related("crawl").order_by("pk"))
-    working = set(Shift.objects.filter(process__run__in=live, ended_at=None).values_list("process__run", flat=True))
+    states = state_counts(waiting)
+    live = Shift.objects.filter(ended_at=None, process__run__state__in=WORKING_STATES)
+    working = set(live.values_list("process__run", flat=True))
     rates = rates_now(working)
-    busy = sorted((run for run in live if run.pk in working), key=lambda run: -(rates.get(run.pk) or 0))
-    idle = sorted((run for run in live if run.pk not in working), key=lambda run: run.pk not in waiting)
-    views = crawl_views([run.crawl for run in busy[:SOME]])
-    reasons = why_idle(idle[:SOME])
+    fastest = sorted(working, key=lambda run: (-(rates.get(run) or 0), run))[:SOME]
+    runs = Run.objects.select_related("crawl").in_bulk([*fastest, *waiting[:SOME]])
+    busy = [runs[pk] for pk in fastest if pk in runs]
+    idle = [runs[pk] for pk in waiting[:SOME] if pk in runs]
+    idle += _resting({*waiting, *working}, SOME - len(idle))
+    views = crawl_views([run.crawl for run in busy])
+    reasons = why_idle(idle)
     worries = _worries()
     return CrawlsNow(
-        states=state_counts(waiting),
-        at_work=[AtWork(run.crawl, view, rates.get(run.pk)) for run, view in zip(busy[:SOME], views, strict=True)],
-        working=len(busy),
-        idle=[Idle(run.crawl, reasons.get(run.pk, Why(run.state, run.reason))) for run in idle[:SOME]],
-        waiting=sum(run.pk in waiting for run in idle),
-        resting=sum(run.pk not in waiting for run in idle),
+        states=states,
+        at_work=[AtWork(run.crawl, view, rates.get(run.pk)) for run, view in zip(busy, views, strict=True)],
+        working=len(working),
+        idle=[Idle(run.crawl, reasons.get(run.pk, Why(run.state, run.reason))) for run in idle],
+        waiting=states.get("waiting", 0),
+        resting=max(0, sum(states.get(state, 0) for state in WORKING_STATES) - len(working)),
         worries=worries[:MOST_WORRIES],
         worried=len(worries),
         pages_per_second=round(sum(rates.values()), 1),
     )
+
+
+def _resting(others: Collection[int], most: int) -> list[Run]:
+    """The first of those that have no shift and do not wait. others: all that have one or do."""
+    if not most:
+        return []
+    return list(Run.objects.filter(state__in=WORKING_STATES).exclude(pk__in=others).select_related("crawl").order_by("pk")[:most])
 
 
 def _worries() -> list[Worry]:

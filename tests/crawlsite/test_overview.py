@@ -6,11 +6,13 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models.signals import post_init
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from crawling.models import Run, RunCount
+from crawling.overview import SOME, crawls_now
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
@@ -80,4 +82,20 @@ def test_it_takes_the_same_queries_however_many_crawls_there_are(operator, order
     start(3, 8)
 
     assert queries() == few
-    assert few <= 44
+    assert few <= 45
+
+
+def test_of_those_that_wait_only_the_few_that_it_names_are_read(operator, order):  # noqa: F811
+    for n in range(3 * SOME):
+        start_run(create_crawl(order(f"http://127.0.0.1:{8900 + n}/", name=f"Crawl {n:02}", claim={"bandwidth": 60_000})))
+    begin_shift(Run.objects.earliest("pk").processes.get(), epoch=1, worker="w")
+    read = []
+    post_init.connect(count := lambda instance, **_: read.append(instance.pk), sender=Run)
+    try:
+        now = crawls_now()
+    finally:
+        post_init.disconnect(count, sender=Run)
+
+    assert len(set(read)) == len(now.idle) + len(now.at_work) == SOME + 1
+    assert [idle.crawl.name for idle in now.idle] == [f"Crawl {n:02}" for n in range(1, SOME + 1)]
+    assert (now.working, now.waiting, now.resting) == (1, 3 * SOME - 1, 0)

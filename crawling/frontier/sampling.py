@@ -22,7 +22,7 @@ WHERE q.run_id = %s AND q.queued > 0 LIMIT %s
 """
 
 
-def sample_of_waiting(run: Run, waiting: int, *, most: int = MOST) -> tuple[list[Url], int]:
+def sample_of_waiting(run: Run, waiting: int, *, most: int) -> tuple[list[Url], int]:
     """URLs that wait, and of how many they are a sample: all of them, where that are `most` or fewer. waiting: as the queues count them."""
     if waiting <= most:
         urls = list(Url.objects.raw(ALL, [run.pk, most]))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from crawling.frontier import sampling
 from crawling.frontier.rejudging import judge, told
-from crawling.frontier.sampling import sample_of_waiting
 from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.filters import Filters
@@ -70,7 +70,7 @@ def preview_changes(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[Preview
 
 
 def _preview(run: Run, filters: Filters) -> Preview:
-    urls, total = sample_of_waiting(run, waiting_count(run))
+    urls, total = sampling.sample_of_waiting(run, waiting_count(run), most=sampling.MOST)
     out: Counter[int] = Counter()
     seen = Counter(url.queue_id for url in urls)
     examples: list[tuple[str, str]] = []

@@ -10,7 +10,7 @@ from django.test import Client
 
 from crawlsite.roles import make_roles
 from crawlsite.tokens import make_token
-from tests.crawling.conftest import crawl_to_the_end, identified, loopback, order, pool, work_off  # noqa: F401 - fixtures
+from tests.crawling.conftest import crawl_to_the_end, identified, loopback, order, pool, queue, work_off, worker  # noqa: F401 - fixtures
 
 SEED = "http://127.0.0.1:8900/"
 

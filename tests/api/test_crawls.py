@@ -52,8 +52,7 @@ def test_a_taken_name_is_told_together_with_the_other_mistakes(operator):
     assert set(problem["errors"]) == {"name", "max_depth"}
 
 
-def test_the_command_line_says_the_same(operator, monkeypatch):
-    monkeypatch.setattr("crawling.management.commands.crawl.require_worker", lambda: None)
+def test_the_command_line_says_the_same(operator, worker):
     _, problem = operator("POST", "crawls", {"name": "x", "seeds": ["nonsense"], "max_pages": -3, "claim": {"gold": 1}})
 
     with pytest.raises(CommandError) as caught:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import django_rq
 import pytest
+from rq import Worker
 
 from allocation.models import OutboxKind
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
@@ -111,3 +112,12 @@ def queue(pool):
     queue.connection.flushdb()
     yield queue
     queue.connection.flushdb()
+
+
+@pytest.fixture
+def worker(queue):
+    """A worker that is registered for shifts, as commands ask before they begin a run; it takes none up."""
+    worker = Worker([queue])
+    worker.register_birth()
+    yield worker
+    worker.register_death()

@@ -110,9 +110,8 @@ class TestCommandLine:
     """The same sentences, and an exit status."""
 
     @pytest.fixture(autouse=True)
-    def worker(self, monkeypatch):
-        """Orders are checked in every case; whether somebody would do the work is not what is tested here."""
-        monkeypatch.setattr("crawling.management.commands.crawl.require_worker", lambda: None)
+    def somebody_would_do_the_work(self, worker):
+        """Without a worker every order is refused, whatever it says."""
 
     def test_every_mistake_is_printed_with_its_field(self, order):
         with pytest.raises(CommandError) as caught:

@@ -107,9 +107,8 @@ def test_the_form_orders_how_pages_are_read_and_says_what_is_wrong(order):
     assert "2 lines" in copy.select_one("#id_extract").find_parent("details").find("summary").get_text()
 
 
-def test_the_command_orders_how_pages_are_read(order, settings, monkeypatch):
+def test_the_command_orders_how_pages_are_read(order, worker):
     order("http://127.0.0.1:8000/")
-    monkeypatch.setattr("crawling.management.commands.crawl.require_worker", lambda: None)
 
     call_command("crawl", "http://127.0.0.1:8000/", "--extract", "x=a[b=c]", "--requisites", "--obey-nofollow", "--json")
 

@@ -48,7 +48,7 @@ def test_it_tells_what_saving_then_does_to_the_url(frontier):
 
 
 def test_of_more_than_can_be_judged_a_sample_is_and_the_sentence_says_so(frontier, monkeypatch):
-    monkeypatch.setattr("crawling.services.previewing.sample_of_waiting", lambda run, waiting: sample_of_waiting(run, waiting, most=150))
+    monkeypatch.setattr(sampling, "MOST", 150)
 
     preview, _ = preview_changes(frontier.run.crawl, FIELDS)
 
@@ -71,7 +71,7 @@ def test_a_sample_reads_so_many_rows_at_most_however_little_waits_among_them(fro
 
 
 def test_nothing_found_in_a_sample_is_no_promise(frontier, monkeypatch):
-    monkeypatch.setattr("crawling.services.previewing.sample_of_waiting", lambda run, waiting: sample_of_waiting(run, waiting, most=100))
+    monkeypatch.setattr(sampling, "MOST", 100)
 
     preview, _ = preview_changes(frontier.run.crawl, {"exclude": ["nothing like it"], "off_site_hops": 1})
 

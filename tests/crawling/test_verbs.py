@@ -10,7 +10,6 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from crawling.management import log as following
-from crawling.management import verbs
 from crawling.models import CrawlJob, LogLine, Run, Url, UrlState
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
@@ -26,11 +25,6 @@ def printed(*words, **options):
 @pytest.fixture
 def crawl(order):
     return create_crawl(order("http://127.0.0.1:8900/", name="Manuals", max_pages=7))
-
-
-@pytest.fixture
-def worker(monkeypatch):
-    monkeypatch.setattr(verbs, "require_worker", lambda: None)
 
 
 def test_a_crawl_is_started_again_and_its_failures_are_tried_again(crawl_to_the_end, make_site, worker):
@@ -112,9 +106,7 @@ def test_options_may_stand_before_the_command(crawl, older, words):
     assert printed(*older) == printed(*words) != ""
 
 
-def test_seeds_without_a_command_are_a_new_crawl(pool, loopback, monkeypatch):
-    monkeypatch.setattr("crawling.management.commands.crawl.require_worker", lambda: None)
-
+def test_seeds_without_a_command_are_a_new_crawl(pool, loopback, worker):
     printed("--name", "list", "http://127.0.0.1:8900/")
     printed("new", "--name", "show", "http://127.0.0.1:8900/")
 

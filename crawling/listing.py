@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce, Upper
 from allocation.numbers import whole_number
 from crawling.idling import waiting_runs
 from crawling.models import CrawlJob, HostQueue, Run
-from crawling.models.jobs import SEARCHED
+from crawling.models.jobs import SEARCHED, WORKING_STATES
 from crawling.selectors import CrawlView, crawl_views
 from crawling.span import ALWAYS, Span
 
@@ -161,7 +161,8 @@ def state_counts(waiting: Collection[int]) -> dict[str, int]:
     latest = Run.everything.filter(is_latest=True).order_by()  # none that is being deleted is the latest; the index knows no more
     counts = dict(latest.values_list("state").annotate(n=Count("*")))
     if waiting:
-        for state, count in latest.filter(pk__in=_any_of(waiting)).values_list("state").annotate(n=Count("*")):
+        at_work = latest.filter(state__in=WORKING_STATES)  # as all that wait are: the index has these together
+        for state, count in at_work.filter(pk__in=_any_of(waiting)).values_list("state").annotate(n=Count("*")):
             counts[state] -= count
             counts["waiting"] = counts.get("waiting", 0) + count
     return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})

@@ -28,7 +28,7 @@ SELECT (SELECT array_agg(relname::text ORDER BY relname) FROM pg_class WHERE rel
 
 
 @pytest.fixture
-def older(request) -> Iterator[str]:
+def older(request, django_db_setup) -> Iterator[str]:
     """The address of a database in which an app's migrations are those of 0.1.0."""
     name = f"{connection.settings_dict['NAME']}_older"
     with psycopg.connect(database_url("postgres"), autocommit=True) as server:

@@ -7,21 +7,24 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from crawling.models import Run, TrapPattern
+from crawling.models import Run, TrapPattern, UrlState
 from crawling.paging import page_of
 from crawling.rules.trapgate import TrapState
 from crawling.rules.traps import REASONS
 
 #: of each pattern, how many URLs are held and the first few of them
-HELD = """
+HELD = f"""
 SELECT p.key, held.n, sample.urls FROM unnest(%(keys)s::bigint[]) AS p(key)
-CROSS JOIN LATERAL (SELECT count(*) AS n FROM crawling_url WHERE run_id = %(run)s AND pattern = p.key AND state = 't') held
+CROSS JOIN LATERAL (
+    SELECT count(*) AS n FROM crawling_url
+    WHERE run_id = %(run)s AND pattern = p.key AND state = '{UrlState.QUARANTINED}'
+) held
 CROSS JOIN LATERAL (
     SELECT array_agg(url ORDER BY id) AS urls FROM (
-        SELECT id, url FROM crawling_url WHERE run_id = %(run)s AND pattern = p.key AND state = 't' ORDER BY id LIMIT 5
+        SELECT id, url FROM crawling_url WHERE run_id = %(run)s AND pattern = p.key AND state = '{UrlState.QUARANTINED}' ORDER BY id LIMIT 5
     ) few
 ) sample
-"""
+"""  # noqa: S608 - the states are constants
 
 
 @dataclass(frozen=True)

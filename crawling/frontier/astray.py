@@ -34,20 +34,20 @@ WITH RECURSIVE chain AS (
 SELECT DISTINCT id FROM chain
 """  # noqa: S608  # a constant
 
-FAIL = """
+FAIL = f"""
 WITH was AS (
-    SELECT id, status FROM crawling_url WHERE id = ANY(%(ids)s) AND run_id = %(run)s AND state = 's'
+    SELECT id, status FROM crawling_url WHERE id = ANY(%(ids)s) AND run_id = %(run)s AND state = '{UrlState.SUCCEEDED}'
 )
-UPDATE crawling_url u SET state = 'f', status = %(status)s, error = %(error)s
+UPDATE crawling_url u SET state = '{UrlState.FAILED}', status = %(status)s, error = %(error)s
 FROM was WHERE u.id = was.id RETURNING was.status
-"""
+"""  # noqa: S608 - the states are constants
 
 
 #: of the addresses of a loop that by which it was entered, if it has a try left
-ENTRY = """
-SELECT id FROM crawling_url WHERE id = ANY(%s) AND state = 's' AND attempts < %s
+ENTRY = f"""
+SELECT id FROM crawling_url WHERE id = ANY(%s) AND state = '{UrlState.SUCCEEDED}' AND attempts < %s
 ORDER BY redirects, id LIMIT 1
-"""
+"""  # noqa: S608 - the states are constants
 #: tries of the entry of a loop which a cookie may open
 MOST_LOOP_TRIES = 3
 

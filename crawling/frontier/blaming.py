@@ -11,12 +11,12 @@ from crawling.rules.statuses import FetchStatus, explain
 from crawling.rules.suspects import FAILS_FROM, Blame
 
 #: where PostgreSQL itself was started anew meanwhile, the shift was lost with it, and no page is to blame
-BLAME = """
+BLAME = f"""
 UPDATE crawling_url SET losses = losses + %(losses)s
-WHERE shift_id = %(shift)s AND state = 'p' AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s))
+WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s))
   AND pg_postmaster_start_time() < %(began)s
 RETURNING id, losses
-"""
+"""  # noqa: S608 - the states are constants
 
 
 def hold_against(shift: Shift, blame: Blame) -> None:

@@ -15,7 +15,7 @@ from crawling.frontier.host_limits import within_host_budget
 from crawling.frontier.limits import pages_left
 from crawling.frontier.locking import locked_run
 from crawling.frontier.names import PASSES_GATE, gate_is_wanted
-from crawling.models import Run, Shift
+from crawling.models import Run, Shift, UrlState
 from crawling.rules.budgets import NOTHING_SPENT, Spent
 from crawling.rules.outages import Outage, read_outage
 from crawling.rules.suspects import ALONE_FROM
@@ -55,11 +55,11 @@ WITH picked AS (
     SELECT u.id, u.losses FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id, n)
     CROSS JOIN LATERAL (
         SELECT id, losses FROM crawling_url
-        WHERE queue_id = wanted.queue_id AND state = 'q' AND (due_at IS NULL OR due_at <= clock_timestamp())
+        WHERE queue_id = wanted.queue_id AND state = '{UrlState.QUEUED}' AND (due_at IS NULL OR due_at <= clock_timestamp())
         ORDER BY lane, rank, id LIMIT wanted.n
     ) u
 ), hand AS (
-    SELECT losses FROM crawling_url WHERE shift_id = %(shift)s AND state = 'p' LIMIT 1
+    SELECT losses FROM crawling_url WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' LIMIT 1
 ), alone AS (
     SELECT id FROM picked WHERE losses >= {ALONE_FROM} AND NOT EXISTS (SELECT FROM hand) ORDER BY id LIMIT 1
 ), beside AS (
@@ -71,11 +71,14 @@ WITH picked AS (
     SELECT id FROM beside WHERE losses = 0
     UNION ALL (
         SELECT id FROM beside
-        WHERE losses > 0 AND NOT EXISTS (SELECT FROM crawling_url WHERE shift_id = %(shift)s AND state = 'p' AND losses > 0)
+        WHERE losses > 0 AND NOT EXISTS (
+            SELECT FROM crawling_url
+            WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' AND losses > 0
+        )
         ORDER BY id LIMIT 1
     )
 )
-UPDATE crawling_url u SET state = 'p', shift_id = %(shift)s, attempts = u.attempts + 1
+UPDATE crawling_url u SET state = '{UrlState.IN_PROCESS}', shift_id = %(shift)s, attempts = u.attempts + 1
 FROM kept WHERE u.id = kept.id
 RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane, u.nesting
 """  # noqa: S608  # a constant
@@ -85,15 +88,15 @@ NOT_EMPTY = "SELECT id FROM crawling_hostqueue WHERE id = ANY(%s) AND queued > 0
 
 #: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is, or, where a suspect was
 #: kept back, at once. One that gave all has had its turn, and stands last in line
-COUNT_CLAIMED = """
+COUNT_CLAIMED = f"""
 UPDATE crawling_hostqueue q
 SET queued = q.queued - taken.n,
     due_at = greatest(q.retry_at, CASE WHEN taken.n = taken.asked THEN clock_timestamp() ELSE coalesce(
-        (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = 'q'),
+        (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = '{UrlState.QUEUED}'),
         q.due_at) END)
 FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
 WHERE q.id = taken.id
-"""
+"""  # noqa: S608 - the states are constants
 
 LET_GO = """
 UPDATE crawling_host h

@@ -11,17 +11,17 @@ from crawling.frontier.counting import ADD_COUNTS, COUNT_STATUSES
 from crawling.models import UrlState
 from crawling.rules.statuses import FetchStatus
 
-EXCLUDE = """
-UPDATE crawling_url u SET state = 'x', status = %(status)s, error = gone.error, due_at = NULL
+EXCLUDE = f"""
+UPDATE crawling_url u SET state = '{UrlState.EXCLUDED}', status = %(status)s, error = gone.error, due_at = NULL
 FROM unnest(%(ids)s::bigint[], %(errors)s::text[]) AS gone(id, error)
-WHERE u.id = gone.id AND u.run_id = %(run)s AND u.state = 'q' RETURNING u.queue_id
-"""
+WHERE u.id = gone.id AND u.run_id = %(run)s AND u.state = '{UrlState.QUEUED}' RETURNING u.queue_id
+"""  # noqa: S608 - the states are constants
 
-READMIT = """
-WITH gone AS (SELECT id, status FROM crawling_url WHERE id = ANY(%(ids)s) AND run_id = %(run)s AND state = 'x')
-UPDATE crawling_url u SET state = 'q', status = NULL, error = '', attempts = 0, shift_id = NULL
+READMIT = f"""
+WITH gone AS (SELECT id, status FROM crawling_url WHERE id = ANY(%(ids)s) AND run_id = %(run)s AND state = '{UrlState.EXCLUDED}')
+UPDATE crawling_url u SET state = '{UrlState.QUEUED}', status = NULL, error = '', attempts = 0, shift_id = NULL
 FROM gone WHERE u.id = gone.id RETURNING u.queue_id, gone.status
-"""
+"""  # noqa: S608 - the states are constants
 
 MOVE = """
 UPDATE crawling_hostqueue q SET queued = q.queued + moved.n, done = q.done - moved.n,

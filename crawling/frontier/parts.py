@@ -19,6 +19,7 @@ from crawling.models import (
     RunStatusCount,
     TrapPattern,
     Url,
+    UrlState,
     Verdict,
     VerdictCount,
 )
@@ -65,22 +66,27 @@ OWN = (
     Part(
         "queues",
         HostQueue,
-        """SELECT to_jsonb(q) - '{run_id,host_id}'::text[]
+        f"""SELECT to_jsonb(q) - '{{run_id,host_id}}'::text[]
                || jsonb_build_object('host', h.name, 'queued', q.queued + coalesce(p.n, 0))
-               || CASE WHEN p.n > 0 THEN jsonb_build_object('due_at', least(q.due_at, transaction_timestamp())) ELSE '{}' END
+               || CASE WHEN p.n > 0 THEN jsonb_build_object('due_at', least(q.due_at, transaction_timestamp())) ELSE '{{}}' END
            FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
-           LEFT JOIN (SELECT queue_id, count(*) AS n FROM crawling_url WHERE run_id = %(run)s AND state = 'p' GROUP BY 1) p
+           LEFT JOIN (
+               SELECT queue_id, count(*) AS n FROM crawling_url
+               WHERE run_id = %(run)s AND state = '{UrlState.IN_PROCESS}' GROUP BY 1
+           ) p
                ON p.queue_id = q.id
-           WHERE q.run_id = %(run)s ORDER BY q.id""",
+           WHERE q.run_id = %(run)s ORDER BY q.id""",  # noqa: S608 - the states are constants
         renewed="queue",
         given={"domain": "coalesce(r.domain, '')"},  # older checkpoints lack it
     ),
     Part(
         "urls",
         Url,
-        """SELECT to_jsonb(u) - '{run_id,shift_id}'::text[]
-               || CASE WHEN u.state = 'p' THEN jsonb_build_object('state', 'q', 'attempts', greatest(0, u.attempts - 1)) ELSE '{}' END
-           FROM crawling_url u WHERE u.run_id = %(run)s ORDER BY u.id""",
+        f"""SELECT to_jsonb(u) - '{{run_id,shift_id}}'::text[]
+               || CASE WHEN u.state = '{UrlState.IN_PROCESS}'
+                  THEN jsonb_build_object('state', '{UrlState.QUEUED}', 'attempts', greatest(0, u.attempts - 1))
+                  ELSE '{{}}' END
+           FROM crawling_url u WHERE u.run_id = %(run)s ORDER BY u.id""",  # noqa: S608 - the states are constants
         renewed="url",
         references={"queue_id": "queue", "via": "url"},
     ),

@@ -25,28 +25,31 @@ ON CONFLICT (run_id, key) DO UPDATE SET state = CASE WHEN p.state = 'watched' TH
 RETURNING p.key, p.state, xmax = 0
 """
 
-HOLD = """
+HOLD = f"""
 WITH held AS (
-    UPDATE crawling_url SET state = 't', due_at = NULL WHERE run_id = %s AND pattern = %s AND state = 'q' RETURNING queue_id
+    UPDATE crawling_url SET state = '{UrlState.QUARANTINED}', due_at = NULL
+    WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUEUED}' RETURNING queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM held GROUP BY queue_id), queues AS (
     UPDATE crawling_hostqueue q SET queued = q.queued - counted.n FROM counted WHERE q.id = counted.queue_id
 )
 SELECT count(*) FROM held
-"""
+"""  # noqa: S608 - the states are constants
 
-LET_GO = """
+LET_GO = f"""
 WITH back AS (
-    UPDATE crawling_url SET state = 'q' WHERE run_id = %s AND pattern = %s AND state = 't' RETURNING queue_id
+    UPDATE crawling_url SET state = '{UrlState.QUEUED}'
+    WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNING queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id), queues AS (
     UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
     FROM counted WHERE q.id = counted.queue_id
 )
 SELECT count(*) FROM back
-"""
+"""  # noqa: S608 - the states are constants
 
-BAN = """
-UPDATE crawling_url SET state = 'x', status = %s, error = %s WHERE run_id = %s AND pattern = %s AND state = 't' RETURNING queue_id
-"""
+BAN = f"""
+UPDATE crawling_url SET state = '{UrlState.EXCLUDED}', status = %s, error = %s
+WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNING queue_id
+"""  # noqa: S608 - the states are constants
 
 
 def states_of(run_id: int) -> Mapping[int, TrapState]:

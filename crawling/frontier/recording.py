@@ -32,16 +32,16 @@ from crawling.rules.statuses import FetchStatus
 
 logger = logging.getLogger(__name__)
 
-SETTLE_URLS = """
+SETTLE_URLS = f"""
 UPDATE crawling_url u
 SET state = done.state, status = done.status, error = done.error,
     due_at = CASE WHEN done.retry IS NULL THEN NULL ELSE clock_timestamp() + make_interval(secs => done.retry) END,
-    shift_id = CASE WHEN done.state = 'q' THEN NULL ELSE u.shift_id END
+    shift_id = CASE WHEN done.state = '{UrlState.QUEUED}' THEN NULL ELSE u.shift_id END
 FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[], %(retries)s::float8[])
      AS done(id, state, status, error, retry)
-WHERE u.id = done.id AND u.state = 'p' AND u.shift_id = %(shift)s
+WHERE u.id = done.id AND u.state = '{UrlState.IN_PROCESS}' AND u.shift_id = %(shift)s
 RETURNING u.id, u.queue_id, u.url, u.rank
-"""
+"""  # noqa: S608 - the states are constants
 
 COUNT_REQUEUED = """
 UPDATE crawling_hostqueue q
@@ -52,15 +52,15 @@ FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) A
 WHERE q.id = back.queue_id
 """
 
-GIVE_BACK = """
+GIVE_BACK = f"""
 WITH back AS (
-    UPDATE crawling_url u SET state = 'q', shift_id = NULL, attempts = greatest(0, u.attempts - 1)
-    WHERE u.shift_id = %(shift)s AND u.state = 'p' AND (%(ids)s::bigint[] IS NULL OR u.id = ANY(%(ids)s))
+    UPDATE crawling_url u SET state = '{UrlState.QUEUED}', shift_id = NULL, attempts = greatest(0, u.attempts - 1)
+    WHERE u.shift_id = %(shift)s AND u.state = '{UrlState.IN_PROCESS}' AND (%(ids)s::bigint[] IS NULL OR u.id = ANY(%(ids)s))
     RETURNING u.queue_id
 ), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id)
 UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
 FROM counted WHERE q.id = counted.queue_id
-"""
+"""  # noqa: S608 - the states are constants
 
 
 @dataclass

@@ -6,17 +6,19 @@ from django.db import connection
 
 from crawling.frontier.locking import locked_run
 from crawling.frontier.weighing import ranking_of
-from crawling.models import Reranking
+from crawling.models import Reranking, UrlState
 
 #: rows looked at in one transaction
 BATCH = 5_000
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
 #: in the order of the one index that has all of a run's URLs and never changes; rows that are done are passed over in time, too
-SOME = """
-SELECT id, url, depth, coalesce(backlinks, 0), fingerprint, state IN ('q', 'p', 't') FROM crawling_url
+SOME = f"""
+SELECT id, url, depth, coalesce(backlinks, 0), fingerprint,
+    state IN ('{UrlState.QUEUED}', '{UrlState.IN_PROCESS}', '{UrlState.QUARANTINED}')
+FROM crawling_url
 WHERE run_id = %s AND fingerprint >= %s ORDER BY fingerprint LIMIT %s
-"""
+"""  # noqa: S608 - the states are constants
 
 RANK = """
 UPDATE crawling_url u SET rank = new.rank

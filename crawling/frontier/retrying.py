@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from django.db import connection
 
+from crawling.models import UrlState
+
 #: URLs in one transaction
 SLICE = 10_000
 
 #: their pages go, too: they will be fetched anew, and every page counted stands for a row
-RETRY = """
+RETRY = f"""
 WITH slice AS (
     SELECT id FROM crawling_url
-    WHERE run_id = %(run)s AND state = 'f' AND (%(status)s::int IS NULL OR status = %(status)s)
+    WHERE run_id = %(run)s AND state = '{UrlState.FAILED}' AND (%(status)s::int IS NULL OR status = %(status)s)
       AND (%(url)s::bigint IS NULL OR id = %(url)s)
     LIMIT %(limit)s
 ), back AS (
-    UPDATE crawling_url SET state = 'q', shift_id = NULL, losses = 0,
+    UPDATE crawling_url SET state = '{UrlState.QUEUED}', shift_id = NULL, losses = 0,
         attempts = CASE WHEN %(keeps_tries)s THEN attempts ELSE 0 END, due_at = NULL
     WHERE id IN (SELECT id FROM slice) RETURNING id, queue_id, status
 ), queues AS (
@@ -25,7 +27,7 @@ WITH slice AS (
 ), statuses AS (
     UPDATE crawling_runstatuscount c SET urls = c.urls - n
     FROM (SELECT status, count(*) AS n FROM back GROUP BY status) counted
-    WHERE c.run_id = %(run)s AND c.state = 'f' AND c.status = counted.status
+    WHERE c.run_id = %(run)s AND c.state = '{UrlState.FAILED}' AND c.status = counted.status
 ), pages AS (
     DELETE FROM crawling_page p USING back WHERE p.url_id = back.id RETURNING p.bytes
 ), less AS (
@@ -40,7 +42,7 @@ WITH slice AS (
     SET failed = c.failed + excluded.failed, fetched = c.fetched + excluded.fetched, bytes = c.bytes + excluded.bytes
 )
 SELECT count(*) FROM back
-"""
+"""  # noqa: S608 - the states are constants
 
 
 def requeue_failed(

@@ -19,15 +19,16 @@ PLACES = (WAITING, IN_HAND, QUARANTINED, TAKEN_OUT)
 LONGEST_TEXT = 200
 
 #: Queue by queue along the index `urls_waiting`, so that no list sorts what waits; a lateral join keeps the order of its left side.
-IN_ORDER = """
+IN_ORDER = f"""
 SELECT u.id FROM (
     SELECT id FROM crawling_hostqueue WHERE run_id = %(run)s AND queued > 0 AND id >= %(queue)s
        AND (%(host)s = '' OR host_id = (SELECT id FROM crawling_host WHERE name = %(host)s)) ORDER BY id
 ) AS q CROSS JOIN LATERAL (
-    SELECT id FROM crawling_url WHERE queue_id = q.id AND state = 'q' AND (%(text)s = '' OR position(%(text)s IN lower(url)) > 0)
+    SELECT id FROM crawling_url WHERE queue_id = q.id AND state = '{UrlState.QUEUED}'
+        AND (%(text)s = '' OR position(%(text)s IN lower(url)) > 0)
        AND (q.id <> %(queue)s OR (lane, rank, id) > (%(lane)s, %(rank)s, %(id)s)) ORDER BY lane, rank, id LIMIT %(most)s
 ) AS u LIMIT %(most)s
-"""
+"""  # noqa: S608 - the states are constants
 START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
 
 

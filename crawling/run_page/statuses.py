@@ -13,14 +13,14 @@ from crawling.rules.statuses import explain
 CAUSES = 10
 SAMPLES = 3
 
-SAMPLE_URLS = """
+SAMPLE_URLS = f"""
 SELECT cause.state, cause.status, u.id, u.url, u.error
 FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
 CROSS JOIN LATERAL (
     SELECT id, url, error FROM crawling_url
-    WHERE run_id = %s AND status = cause.status AND state = cause.state AND state IN ('f', 'x') LIMIT %s
+    WHERE run_id = %s AND status = cause.status AND state = cause.state AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}') LIMIT %s
 ) u
-"""
+"""  # noqa: S608 - the states are constants
 
 
 @dataclass(frozen=True)

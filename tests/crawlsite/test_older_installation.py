@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 
 import psycopg
 import pytest
-from django.db import connection
 from psycopg import sql
 
 from crawlsite.env import BASE_DIR
@@ -28,11 +28,10 @@ SELECT (SELECT array_agg(relname::text ORDER BY relname) FROM pg_class WHERE rel
 
 
 @pytest.fixture
-def older(request, django_db_setup) -> Iterator[str]:
+def older(request) -> Iterator[str]:
     """The address of a database in which an app's migrations are those of 0.1.0."""
-    name = f"{connection.settings_dict['NAME']}_older"
+    name = f"older_{uuid.uuid4().hex}"
     with psycopg.connect(database_url("postgres"), autocommit=True) as server:
-        server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         with psycopg.connect(database_url(name)) as database:
             database.execute(MIGRATIONS)

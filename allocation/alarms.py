@@ -11,7 +11,7 @@ from allocation.banker import State
 from allocation.checks import missing_from
 from allocation.models import Event, EventKind, Pool, Process
 from allocation.remedies import claims_too_high, missing_units, stuck
-from allocation.wording import Measure, listed, some
+from allocation.wording import UnitWords, listed, some
 
 AUDIT = "`manage.py audit_allocation` names the first event that cannot be, or the rows that differ from the ledger."
 
@@ -47,7 +47,7 @@ def _unsafe(pool: Pool) -> Alarm:
     holders = list(Process.objects.filter(pool=pool, holding=True, kept_until=None).order_by("pk"))
     state = State(tuple(pool.available), tuple(tuple(p.max_claim) for p in holders), tuple(tuple(p.allocated) for p in holders))
     said = Event.objects.filter(pool=pool, kind=EventKind.OVERRIDDEN).order_by("-version").values_list("reason", flat=True).first()
-    measures = [Measure(one.key, one.unit) for one in pool.classes.all()]
+    measures = [UnitWords(one.key, one.unit) for one in pool.classes.all()]
     stuck_ones = some([holders[i].label for i in stuck(state)])
     could = f"; {stuck_ones} could wait for each other for ever" if stuck_ones else ""
     return Alarm(
@@ -59,7 +59,7 @@ def _unsafe(pool: Pool) -> Alarm:
     )
 
 
-def _remedies(pool: Pool, measures: list[Measure], state: State, labels: list[str]) -> tuple[str, ...]:
+def _remedies(pool: Pool, measures: list[UnitWords], state: State, labels: list[str]) -> tuple[str, ...]:
     missing = [
         f"{measure.name} raised by {units:,} to {capacity + units:,}"
         for measure, units, capacity in zip(measures, missing_units(state), pool.capacity, strict=False)
@@ -74,6 +74,6 @@ def _remedies(pool: Pool, measures: list[Measure], state: State, labels: list[st
     return (*remedies, "once enough is given back") if remedies else ()
 
 
-def _named(measures: list[Measure], less: tuple[int, ...]) -> list[tuple[int, tuple[Measure, int]]]:
+def _named(measures: list[UnitWords], less: tuple[int, ...]) -> list[tuple[int, tuple[UnitWords, int]]]:
     """The classes of which there is to be less, by their places."""
     return [(j, (measure, units)) for j, (measure, units) in enumerate(zip(measures, less, strict=False)) if units]

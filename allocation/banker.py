@@ -22,11 +22,11 @@ from allocation.errors import RequestExceedsNeed
 from allocation.safety import Vector, fits, plus
 
 __all__ = [
+    "BankVerdict",
     "Decision",
     "Matrix",
     "State",
     "Vector",
-    "Verdict",
     "decide",
     "examine",
     "find_safe_sequence",
@@ -41,7 +41,7 @@ __all__ = [
 Matrix = tuple[Vector, ...]
 
 
-class Verdict(Enum):
+class BankVerdict(Enum):
     """The answer to a request that its process was entitled to make."""
 
     GRANT = "grant"
@@ -93,7 +93,7 @@ class Decision:
     For a grant by early exit the order ends at the requester; after WAIT_UNSAFE whoever is missing would be stuck.
     """
 
-    verdict: Verdict
+    verdict: BankVerdict
     sequence: tuple[int, ...] = ()
 
 
@@ -107,7 +107,7 @@ def find_safe_sequence(state: State) -> list[int] | None:
     return order if len(order) == len(state.maximum) else None
 
 
-def decide(state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True) -> Verdict:
+def decide(state: State, process: int, request: Sequence[int], *, state_is_safe: bool = True) -> BankVerdict:
     """Say whether `process` (a row of `state`) may have `request` now (SEEDS A3). The state is never changed.
 
     `state_is_safe` tells that the state before the request is known to be safe. Pass False otherwise: then a request
@@ -125,15 +125,15 @@ def examine(state: State, process: int, request: Sequence[int], *, state_is_safe
     if not fits(wanted, state.need[process]):
         raise RequestExceedsNeed(process=process, request=wanted, need=state.need[process])
     if not fits(wanted, state.available):
-        return Decision(Verdict.WAIT_UNAVAILABLE)
+        return Decision(BankVerdict.WAIT_UNAVAILABLE)
 
     if fits(state.need[process], state.available):
-        return Decision(Verdict.GRANT, (process,))
+        return Decision(BankVerdict.GRANT, (process,))
     after = granted(state, process, wanted)
     # From an unsafe state the early exit would be wrong: about a fifth of random cases.
     order = finishable(after, until=process if state_is_safe else None)
     enough = process in order if state_is_safe else len(order) == len(after.maximum)
-    return Decision(Verdict.GRANT if enough else Verdict.WAIT_UNSAFE, tuple(order))
+    return Decision(BankVerdict.GRANT if enough else BankVerdict.WAIT_UNSAFE, tuple(order))
 
 
 def finishable(state: State, *, until: int | None = None) -> list[int]:

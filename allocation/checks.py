@@ -11,7 +11,7 @@ from django.db import connection
 from allocation.models import Conservation
 
 
-class Missing(NamedTuple):
+class MissingUnits(NamedTuple):
     """A class of which units are missing, or are held without a grant."""
 
     pool: int
@@ -19,14 +19,14 @@ class Missing(NamedTuple):
     sentence: str
 
 
-def missing_from() -> list[Missing]:
+def missing_from() -> list[MissingUnits]:
     """Each such class, pool by pool.
 
     Reads as few columns as it can: it also runs before migrations, on tables that the models are ahead of.
     """
     broken = Conservation.objects.exclude(difference=0, ungranted=0).order_by("pool", "ordinal")
     return [
-        Missing(
+        MissingUnits(
             pool,
             name,
             f"Units of {key} are missing in pool {name}: capacity {capacity}, available {available}, "

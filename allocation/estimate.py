@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from allocation import banker
-from allocation.banker import State, Vector, Verdict
+from allocation.banker import BankVerdict, State, Vector
 from allocation.wording import some
 
 #: how many of those who wait are told an estimate, and how many steps are played for them: a page must not wait for it
@@ -21,7 +21,7 @@ WAITERS_AT_MOST, STEPS_AT_MOST = 20, 60
 
 
 @dataclass(frozen=True)
-class Term:
+class HoldingTerm:
     """How long a process goes on holding: `left` seconds by its `usual` shift, or until its reservation ends (usual None)."""
 
     left: float
@@ -29,7 +29,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Tenant:
+class HoldingProcess:
     """A process that holds something. term: None if it has never finished a shift, so that nothing is known.
 
     is_ahead: it waits in line and holds only in what is played forward.
@@ -39,7 +39,7 @@ class Tenant:
     label: str
     maximum: Vector
     allocation: Vector
-    term: Term | None = None
+    term: HoldingTerm | None = None
     is_ahead: bool = False
 
     @property
@@ -48,7 +48,7 @@ class Tenant:
 
 
 @dataclass(frozen=True)
-class Waiter:
+class WaitingRequest:
     """A request that waits. usual: seconds that its process holds for once it is served, if known.
 
     leaves: what must stay free beside it, if anything is reserved for urgent work. ahead: how many are before it in line, if
@@ -73,13 +73,18 @@ class Estimate:
 
 
 def estimate_starts(
-    available: Vector, tenants: Sequence[Tenant], waiters: Sequence[Waiter], *, is_naive: bool = False, keeps_turn: int | None = None
+    available: Vector,
+    tenants: Sequence[HoldingProcess],
+    waiters: Sequence[WaitingRequest],
+    *,
+    is_naive: bool = False,
+    keeps_turn: int | None = None,
 ) -> list[Estimate]:
     """An estimate for each of `waiters`, who stand in the order of their turns. A process may hold and wait.
 
     keeps_turn: the process whose request has been passed so often that nobody who holds nothing may pass it again.
     """
-    served = _Play(available, tenants, is_naive=is_naive).serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
+    served = _BankForecast(available, tenants, is_naive=is_naive).serve(waiters[:WAITERS_AT_MOST], keeps_turn=keeps_turn)
     estimates = []
     for place, waiter in enumerate(waiters):
         if waiter.process in served:
@@ -92,20 +97,20 @@ def estimate_starts(
     return estimates
 
 
-class _Play:
+class _BankForecast:
     """The bank played forward from now; `clock` counts seconds."""
 
-    def __init__(self, available: Vector, tenants: Sequence[Tenant], *, is_naive: bool) -> None:
+    def __init__(self, available: Vector, tenants: Sequence[HoldingProcess], *, is_naive: bool) -> None:
         self.clock = 0.0
         self.available = available
         self.is_naive = is_naive
         self.holders = {tenant.id: tenant for tenant in tenants}
         self.ends = {tenant.id: tenant.term.left for tenant in tenants if tenant.term}
-        self.returned: list[Tenant] = []
+        self.returned: list[HoldingProcess] = []
 
-    def serve(self, waiters: Sequence[Waiter], *, keeps_turn: int | None) -> dict[int, tuple[float, list[Tenant], int]]:
+    def serve(self, waiters: Sequence[WaitingRequest], *, keeps_turn: int | None) -> dict[int, tuple[float, list[HoldingProcess], int]]:
         """For each that is served: when, who had given back by then, and how many of those ahead of it were served before."""
-        served: dict[int, tuple[float, list[Tenant], int]] = {}
+        served: dict[int, tuple[float, list[HoldingProcess], int]] = {}
         left = list(waiters)
         for _ in range(STEPS_AT_MOST):
             is_behind = False
@@ -123,7 +128,7 @@ class _Play:
             self._let_the_next_finish()
         return served
 
-    def _may_have(self, waiter: Waiter) -> bool:
+    def _may_have(self, waiter: WaitingRequest) -> bool:
         beside = banker.plus(waiter.amounts, waiter.leaves) if waiter.leaves else waiter.amounts
         if not banker.fits(beside, self.available):
             return False
@@ -133,16 +138,16 @@ class _Play:
         held = self.holders[waiter.process].allocation if waiter.process in self.holders else (0,) * len(self.available)
         maximum = (waiter.maximum, *(tenant.maximum for tenant in rows))
         state = State(self.available, maximum, (held, *(tenant.allocation for tenant in rows)))
-        return banker.decide(state, 0, waiter.amounts, state_is_safe=False) is Verdict.GRANT
+        return banker.decide(state, 0, waiter.amounts, state_is_safe=False) is BankVerdict.GRANT
 
-    def _grant(self, waiter: Waiter) -> None:
+    def _grant(self, waiter: WaitingRequest) -> None:
         self.available = banker.minus(self.available, waiter.amounts)
         before = self.holders.get(waiter.process)
         held = banker.plus(before.allocation, waiter.amounts) if before else waiter.amounts
-        self.holders[waiter.process] = Tenant(waiter.process, waiter.label, waiter.maximum, held, before.term if before else None)
+        self.holders[waiter.process] = HoldingProcess(waiter.process, waiter.label, waiter.maximum, held, before.term if before else None)
         if before is None and waiter.usual is not None:
-            term = Term(waiter.usual, waiter.usual)
-            self.holders[waiter.process] = Tenant(waiter.process, waiter.label, waiter.maximum, held, term, is_ahead=True)
+            term = HoldingTerm(waiter.usual, waiter.usual)
+            self.holders[waiter.process] = HoldingProcess(waiter.process, waiter.label, waiter.maximum, held, term, is_ahead=True)
             self.ends[waiter.process] = self.clock + waiter.usual
 
     def _let_the_next_finish(self) -> None:
@@ -153,7 +158,7 @@ class _Play:
         self.returned.append(gone)
 
 
-def _sentence(waiter: Waiter, available: Vector, seconds: float, returned: Sequence[Tenant], passed: int) -> str:
+def _sentence(waiter: WaitingRequest, available: Vector, seconds: float, returned: Sequence[HoldingProcess], passed: int) -> str:
     if not returned:
         return "Within seconds, if nobody asks for the same first."
     short = [j for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True)) if asked > free]
@@ -169,7 +174,7 @@ def _sentence(waiter: Waiter, available: Vector, seconds: float, returned: Seque
     return f"{_when(seconds)}, if {terms}{ahead}."
 
 
-def _term(tenant: Tenant) -> str:
+def _term(tenant: HoldingProcess) -> str:
     assert tenant.term is not None
     if tenant.is_ahead and tenant.term.usual is not None:
         return f"{tenant.label}, next in line, starts and gives back after its usual {_span(tenant.term.usual)} shift"
@@ -180,7 +185,7 @@ def _term(tenant: Tenant) -> str:
     return f"{tenant.label} gives back after its usual {_span(tenant.term.usual)} shift"
 
 
-def _unknown(waiter: Waiter, available: Vector, tenants: Sequence[Tenant], ahead: Sequence[Waiter]) -> str:
+def _unknown(waiter: WaitingRequest, available: Vector, tenants: Sequence[HoldingProcess], ahead: Sequence[WaitingRequest]) -> str:
     short = [j for j, (asked, free) in enumerate(zip(waiter.amounts, available, strict=True)) if asked > free]
     holders = [tenant for tenant in tenants if tenant.id != waiter.process and (not short or any(tenant.allocation[j] for j in short))]
     new = [tenant.label for tenant in holders if tenant.term is None]

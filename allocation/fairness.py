@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from allocation.banker import Vector, Verdict, fits, minus
+from allocation.banker import BankVerdict, Vector, fits, minus
 
 PRIORITIES = range(-10, 11)
 URGENT = 10
@@ -34,16 +34,16 @@ class QueueVerdict(Enum):
     WAIT_RESERVED = "wait_reserved"
 
 
-AnyVerdict = Verdict | QueueVerdict
+AnyVerdict = BankVerdict | QueueVerdict
 
 
 def verdict_of(value: str) -> AnyVerdict:
     """Read a verdict as it is stored. Raises ValueError."""
-    return QueueVerdict(value) if value in {member.value for member in QueueVerdict} else Verdict(value)
+    return QueueVerdict(value) if value in {member.value for member in QueueVerdict} else BankVerdict(value)
 
 
 @dataclass(frozen=True)
-class Asker:
+class QueuedRequest:
     """A request as fairness sees it."""
 
     amounts: Vector
@@ -57,7 +57,7 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class Rules:
+class TurnRules:
     """What a pool lays down: its bypass limit, and the units of each class that are left to urgent starts."""
 
     limit: int
@@ -65,7 +65,7 @@ class Rules:
     reserved: Vector
 
 
-def refusal(rules: Rules, asker: Asker, available: Vector, *, passed: int | None) -> QueueVerdict | None:
+def refusal(rules: TurnRules, asker: QueuedRequest, available: Vector, *, passed: int | None) -> QueueVerdict | None:
     """Why `asker` may not be granted what is free and safe, if so.
 
     passed: how often the first of those ahead of it in turn has been passed already; None if there is nobody.
@@ -79,7 +79,7 @@ def refusal(rules: Rules, asker: Asker, available: Vector, *, passed: int | None
     return None
 
 
-def kept_back(rules: Rules, amounts: Vector) -> Vector:
+def kept_back(rules: TurnRules, amounts: Vector) -> Vector:
     """What a start of these amounts must leave free, unless it is urgent."""
     entries = zip(rules.reserved, rules.capacity, amounts, strict=True)
     return tuple(min(reserved, max(0, capacity - asked)) if asked else 0 for reserved, capacity, asked in entries)

@@ -11,10 +11,10 @@ from allocation.errors import AllocationError
 from allocation.fairness import PRIORITIES, URGENT
 from allocation.models import Pool, Process, ResourceClass
 from allocation.services import (
+    LimitsPreview,
     NewClass,
     Override,
     PoolLimits,
-    Preview,
     ProcessLimits,
     add_class,
     change_limits,
@@ -22,7 +22,7 @@ from allocation.services import (
     preview_limits,
     preview_process,
 )
-from allocation.wording import Measure
+from allocation.wording import UnitWords
 
 MOST_UNITS = 2**31 - 1
 NO_NUMBER = "This must be a whole number of units, like 64; leave it as it was to change nothing."
@@ -46,7 +46,7 @@ class LimitsForm(forms.Form):
     def add_classes(self, classes: list[ResourceClass], help_on: list[str]) -> None:
         """A field a class."""
         for one, sentence in zip(classes, help_on, strict=True):
-            self.names[one.key] = Measure(one.key, one.unit).name
+            self.names[one.key] = UnitWords(one.key, one.unit).name
             self.fields[one.key] = forms.IntegerField(
                 min_value=0,
                 max_value=MOST_UNITS,
@@ -88,7 +88,7 @@ class LimitsForm(forms.Form):
         return True
 
     @abstractmethod
-    def preview(self) -> Preview:
+    def preview(self) -> LimitsPreview:
         """What the bank would answer now."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class PoolForm(LimitsForm):
     def limits(self) -> PoolLimits:
         """What is to change."""
 
-    def preview(self) -> Preview:
+    def preview(self) -> LimitsPreview:
         return preview_limits(pool=self.pool.pk, limits=self.limits())
 
     def make_change(self, override: Override | None) -> None:
@@ -160,7 +160,7 @@ class ProcessForm(LimitsForm):
     def limits(self) -> ProcessLimits:
         """What is to change."""
 
-    def preview(self) -> Preview:
+    def preview(self) -> LimitsPreview:
         return preview_process(process=self.process.pk, limits=self.limits())
 
     def make_change(self, override: Override | None) -> None:
@@ -215,10 +215,10 @@ class NewClassForm(LimitsForm):
         return {self.cleaned_data["key"]: (0, self.cleaned_data["capacity"])}
 
     def changes_by_name(self) -> list[tuple[str, int, int]]:
-        return [(f"{Measure(key, '').name} (new)", before, after) for key, (before, after) in self.changes().items()]
+        return [(f"{UnitWords(key, '').name} (new)", before, after) for key, (before, after) in self.changes().items()]
 
-    def preview(self) -> Preview:
-        return Preview(refused="The pool has such a class already.") if self._is_taken() else Preview()
+    def preview(self) -> LimitsPreview:
+        return LimitsPreview(refused="The pool has such a class already.") if self._is_taken() else LimitsPreview()
 
     def make_change(self, override: Override | None) -> None:
         add_class(pool=self.pool.pk, new=NewClass(**{name: self.cleaned_data[name] for name in ("key", "unit", "sentence", "capacity")}))

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from allocation.models import Conservation, Event, LedgerCheckpoint, Pool, Request, RequestState
-from allocation.moment import one_moment
+from allocation.repeatable_read import repeatable_read
 
 #: kinds of events that are answers to requests
 DECISIONS = ("granted", "waiting", "rejected")
@@ -21,7 +21,7 @@ class BankCollector(Collector):
     """Every pool, as of the moment of the scrape."""
 
     def collect(self) -> Iterator[Metric]:
-        with one_moment():
+        with repeatable_read():
             pools = list(Pool.objects.order_by("pk"))
             yield from _units()
             yield from _waits(pools)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from allocation import banker
-from allocation.banker import Vector, Verdict, fits, minus, plus
-from allocation.replay import Breach, Entry, Replay
+from allocation.banker import BankVerdict, Vector, fits, minus, plus
+from allocation.replay import Breach, LedgerEntry, LedgerReplay
 
 #: the state is safe when such an event has happened, or it must not happen
 MUST_BE_SAFE = {"kept", "resumed"}
@@ -23,11 +23,11 @@ class Proof:
     """
 
     is_banker: bool = True
-    bank: Replay = field(default_factory=Replay)
+    bank: LedgerReplay = field(default_factory=LedgerReplay)
     is_safe: bool = True
     decisions: int = 0
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LedgerEntry) -> None:
         """Follow the event and judge it. Raises Breach."""
         bank, claims, capacity = self.bank, dict(self.bank.claims) if entry.kind == "claim_changed" else {}, self.bank.capacity
         is_refused = entry.kind == "cancelled" and entry.request not in bank.waiting
@@ -50,7 +50,7 @@ class Proof:
         if self.is_banker and (entry.kind in LIMITS or not self.is_safe):
             self.is_safe = self._is_safe()
 
-    def _judge_grant(self, entry: Entry) -> None:
+    def _judge_grant(self, entry: LedgerEntry) -> None:
         self.decisions += 1
         if not self.is_banker:
             return
@@ -63,37 +63,37 @@ class Proof:
             if self.is_safe or not completes:
                 raise Breach(entry, f"a grant of {entry.amounts} to process {entry.process}", "that the state after it is not safe")
 
-    def _judge_wait(self, entry: Entry) -> None:
+    def _judge_wait(self, entry: LedgerEntry) -> None:
         self.decisions += 1
         if not fits(entry.amounts, self._need(entry.process)):
             raise Breach(entry, f"a wait for {entry.amounts}", f"that process {entry.process} needs only {self._need(entry.process)}")
         found = self._verdict(entry)
         if entry.verdict in TURNS:
-            if found is Verdict.WAIT_UNAVAILABLE or any(self.bank.held[entry.process]):
+            if found is BankVerdict.WAIT_UNAVAILABLE or any(self.bank.held[entry.process]):
                 raise Breach(entry, entry.verdict, f"{found.value}, and turns bind only those that hold nothing")
-        elif found is Verdict.GRANT:
+        elif found is BankVerdict.GRANT:
             raise Breach(entry, entry.verdict or "no verdict", "that it might have been granted")
         elif entry.verdict != found.value:
             raise Breach(entry, entry.verdict or "no verdict", found.value)
         self._judge_evidence(entry, found)
 
-    def _judge_evidence(self, entry: Entry, found: Verdict) -> None:
+    def _judge_evidence(self, entry: LedgerEntry, found: BankVerdict) -> None:
         """What is recorded with a wait: who could have finished had it been granted; after an unsafe one, all that could."""
         bank = self.bank
-        if found is Verdict.WAIT_UNAVAILABLE:
+        if found is BankVerdict.WAIT_UNAVAILABLE:
             if entry.sequence:
                 raise Breach(entry, f"the sequence {entry.sequence}", "that nothing was searched where units are missing")
             return
         _, rows = bank.state(entry.process)
         held = plus(bank.held[entry.process], entry.amounts)
         work, finished = self._walked(entry, rows, minus(bank.available, entry.amounts), held)
-        if found is not Verdict.WAIT_UNSAFE:
+        if found is not BankVerdict.WAIT_UNSAFE:
             return
         needs = {one: minus(bank.claims[one], held if one == entry.process else bank.held[one]) for one in rows if one not in finished}
         if more := [one for one, need in needs.items() if fits(need, work)]:
             raise Breach(entry, f"the sequence {entry.sequence}", f"that process {more[0]} could finish after it")
 
-    def _walked(self, entry: Entry, rows: list[int], work: Vector, held: Vector) -> tuple[Vector, set[int]]:
+    def _walked(self, entry: LedgerEntry, rows: list[int], work: Vector, held: Vector) -> tuple[Vector, set[int]]:
         """The Work at the end of an event's sequence and who is in it. Raises Breach if one could not finish; `held` is the asker's."""
         finished = set[int]()
         for process in entry.sequence:
@@ -107,21 +107,21 @@ class Proof:
             finished.add(process)
         return work, finished
 
-    def _verdict(self, entry: Entry) -> Verdict:
+    def _verdict(self, entry: LedgerEntry) -> BankVerdict:
         if not fits(entry.amounts, self.bank.available):
-            return Verdict.WAIT_UNAVAILABLE
+            return BankVerdict.WAIT_UNAVAILABLE
         if not self.is_banker:
-            return Verdict.GRANT
+            return BankVerdict.GRANT
         state, rows = self.bank.state(entry.process)
         return banker.decide(state, rows.index(entry.process), entry.amounts, state_is_safe=self.is_safe)
 
-    def _judge_rejection(self, entry: Entry) -> None:
+    def _judge_rejection(self, entry: LedgerEntry) -> None:
         self.decisions += 1
         need = self._need(entry.process)
         if fits(entry.amounts, need):
             raise Breach(entry, f"a rejection of {entry.amounts}", f"that process {entry.process} needs {need}")
 
-    def _judge_change(self, entry: Entry) -> None:
+    def _judge_change(self, entry: LedgerEntry) -> None:
         if self.is_banker and not self._is_safe():
             raise Breach(entry, f"{entry.amounts}, without an override", "that the state after it is not safe")
 

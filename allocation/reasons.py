@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from allocation import banker
-from allocation.banker import State, Vector, Verdict
-from allocation.fairness import AnyVerdict, Asker, QueueVerdict, Rules, kept_back
-from allocation.wording import Measure, clock, listed, some
+from allocation.banker import BankVerdict, State, Vector
+from allocation.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules, kept_back
+from allocation.wording import UnitWords, clock, listed, some
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Parties:
     """Who stands for the rows and the columns of a State, in their order; and who keeps units without being a row of it."""
 
     rows: tuple[Party, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[UnitWords, ...]
     kept: tuple[Party, ...] = ()
 
 
@@ -46,7 +46,7 @@ class Blocker:
 
 
 @dataclass(frozen=True)
-class Short:
+class ShortClass:
     """A class of which too little is free, or sure to come free, and how many units are missing."""
 
     key: str
@@ -55,7 +55,7 @@ class Short:
 
 
 @dataclass(frozen=True)
-class Stuck:
+class StuckProcess:
     """A process that could not be sure to finish after the grant, and the classes it could be stuck on."""
 
     process: int
@@ -72,29 +72,29 @@ class Explanation:
     why: str
     blockers: tuple[Blocker, ...]
     what_ends_it: str
-    short: tuple[Short, ...] = ()
-    stuck: tuple[Stuck, ...] = ()
+    short: tuple[ShortClass, ...] = ()
+    stuck: tuple[StuckProcess, ...] = ()
 
     @property
     def reason(self) -> str:
         """Why, and who holds what is short."""
-        if self.verdict is Verdict.GRANT or isinstance(self.verdict, QueueVerdict):
+        if self.verdict is BankVerdict.GRANT or isinstance(self.verdict, QueueVerdict):
             return self.why
         holders = some([_holding(blocker) for blocker in self.blockers])
         return f"{self.why} Held by {holders}." if holders else f"{self.why} No other process holds any."
 
 
-def explain(state: State, parties: Parties, process: int, request: Vector, verdict: Verdict) -> Explanation:
+def explain(state: State, parties: Parties, process: int, request: Vector, verdict: BankVerdict) -> Explanation:
     """Explain `verdict`, given on `request` by `process` (a row of `state`)."""
-    if verdict is Verdict.WAIT_UNAVAILABLE:
+    if verdict is BankVerdict.WAIT_UNAVAILABLE:
         return _unavailable(state, parties, process, request)
-    if verdict is Verdict.WAIT_UNSAFE:
+    if verdict is BankVerdict.WAIT_UNSAFE:
         return _unsafe(banker.granted(state, process, request), parties, process)
-    return Explanation(Verdict.GRANT, "Nothing stands in the way any more.", (), "It is granted within seconds.")
+    return Explanation(BankVerdict.GRANT, "Nothing stands in the way any more.", (), "It is granted within seconds.")
 
 
 @dataclass(frozen=True)
-class Ahead:
+class FirstInTurn:
     """The first in turn, since when it waits and how often it was passed."""
 
     label: str
@@ -102,7 +102,9 @@ class Ahead:
     passed: int
 
 
-def explain_queue(verdict: QueueVerdict, rules: Rules, asker: Asker, measures: Sequence[Measure], ahead: Ahead | None) -> Explanation:
+def explain_queue(
+    verdict: QueueVerdict, rules: TurnRules, asker: QueuedRequest, measures: Sequence[UnitWords], ahead: FirstInTurn | None
+) -> Explanation:
     """Explain why a request must wait although what it asks for is free and safe. `ahead` is who has the turn."""
     if verdict is QueueVerdict.WAIT_TURN and ahead is not None:
         times = "once" if ahead.passed == 1 else f"{ahead.passed:,} times"
@@ -129,7 +131,7 @@ def _unavailable(state: State, parties: Parties, process: int, request: Vector) 
     parts = [f"{parties.measures[j].amount(request[j])}, {_free(state.available[j])}: {lack:,} short" for j, lack in short.items()]
     missing = listed([parties.measures[j].amount(lack) for j, lack in short.items()])
     return Explanation(
-        Verdict.WAIT_UNAVAILABLE,
+        BankVerdict.WAIT_UNAVAILABLE,
         f"Needs {'; and '.join(parts)}.",
         blockers,
         f"It ends when {missing} come back{_from(blockers)}.",
@@ -156,7 +158,7 @@ def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
         f"{some(others)} and this process could block each other for ever" if others else "it could wait for as long as they are reserved"
     )
     return Explanation(
-        Verdict.WAIT_UNSAFE,
+        BankVerdict.WAIT_UNSAFE,
         f"Enough is free, but it would not be safe: after this grant {parties.rows[first].label} could still ask for "
         f"{listed(parts)}, so {harm}.",
         blockers,
@@ -166,17 +168,17 @@ def _unsafe(after: State, parties: Parties, process: int) -> Explanation:
     )
 
 
-def _short(measures: Sequence[Measure], short: Mapping[int, int]) -> tuple[Short, ...]:
-    return tuple(Short(measures[j].key, units, measures[j].amount(units)) for j, units in short.items())
+def _short(measures: Sequence[UnitWords], short: Mapping[int, int]) -> tuple[ShortClass, ...]:
+    return tuple(ShortClass(measures[j].key, units, measures[j].amount(units)) for j, units in short.items())
 
 
-def _stuck(after: State, parties: Parties, row: int, work: Vector) -> Stuck:
+def _stuck(after: State, parties: Parties, row: int, work: Vector) -> StuckProcess:
     party, lacks = parties.rows[row], [j for j, (need, free) in enumerate(zip(after.need[row], work, strict=True)) if need > free]
     names = listed([parties.measures[j].name for j in lacks])
-    return Stuck(party.id, party.label, tuple(parties.measures[j].key for j in lacks), names)
+    return StuckProcess(party.id, party.label, tuple(parties.measures[j].key for j in lacks), names)
 
 
-def _blockers(holders: Iterable[Party], measures: Sequence[Measure], short: Iterable[int]) -> tuple[Blocker, ...]:
+def _blockers(holders: Iterable[Party], measures: Sequence[UnitWords], short: Iterable[int]) -> tuple[Blocker, ...]:
     """Those of `holders` that hold some of the classes that are short, for each class the largest holder first."""
     found = [
         (j, -units, Blocker(one.id, one.label, measures[j].key, units, measures[j].amount(units), one.since, one.kept_until))

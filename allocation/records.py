@@ -7,7 +7,7 @@ from django.db.models import Count
 from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState, ResourceClass
 from allocation.selectors import resource_rows
 from allocation.snapshot import EventRow, PoolCard
-from allocation.wording import Measure
+from allocation.wording import UnitWords
 
 
 def recent_events(pool: int, *, process: int | None = None, most: int = 50) -> list[EventRow]:
@@ -16,11 +16,11 @@ def recent_events(pool: int, *, process: int | None = None, most: int = 50) -> l
     if process is not None:
         found = found.filter(process=process)
     classes = ResourceClass.objects.filter(pool=pool).order_by("ordinal")
-    measures = [Measure(key, unit) for key, unit in classes.values_list("key", "unit")]
+    measures = [UnitWords(key, unit) for key, unit in classes.values_list("key", "unit")]
     return [_event_row(event, measures) for event in found[:most]]
 
 
-def _event_row(event: Event, measures: list[Measure]) -> EventRow:
+def _event_row(event: Event, measures: list[UnitWords]) -> EventRow:
     kind = EventKind(event.kind)
     return EventRow(
         version=event.version,

@@ -14,7 +14,7 @@ from uuid import UUID
 from allocation.banker import State, Vector, fits, minus, plus
 
 
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """One event of the ledger, without what people read in it."""
 
     version: int
@@ -31,12 +31,12 @@ class Entry(NamedTuple):
 class Breach(Exception):
     """A bad event: its version, what was recorded, and what the replay finds."""
 
-    def __init__(self, entry: Entry, recorded: object, found: object) -> None:
+    def __init__(self, entry: LedgerEntry, recorded: object, found: object) -> None:
         self.version, self.kind, self.recorded, self.found = entry.version, entry.kind, str(recorded), str(found)
         super().__init__(f"Event {entry.version} ({entry.kind}): recorded {recorded}; the replay finds {found}.")
 
 
-class Wait(NamedTuple):
+class LedgerWait(NamedTuple):
     """A request that waits, since the event of that version."""
 
     process: int
@@ -46,7 +46,7 @@ class Wait(NamedTuple):
 
 
 @dataclass
-class Replay:
+class LedgerReplay:
     """A pool as its ledger tells it, up to `version`. Finished processes are gone from it.
 
     `kept` are those whose units are reserved; `overrides` tells that the next change of limits need not be safe,
@@ -60,11 +60,11 @@ class Replay:
     claims: dict[int, Vector] = field(default_factory=dict)
     held: dict[int, Vector] = field(default_factory=dict)
     kept: set[int] = field(default_factory=set)
-    waiting: dict[UUID, Wait] = field(default_factory=dict)
+    waiting: dict[UUID, LedgerWait] = field(default_factory=dict)
     overrides: bool = False
     counts: dict[str, int] = field(default_factory=dict)
 
-    def follow(self, entry: Entry) -> None:
+    def follow(self, entry: LedgerEntry) -> None:
         """Move on by one event. Raises Breach if it cannot be what happened next; the replay is of no use after that."""
         if entry.version != self.version + 1:
             raise Breach(entry, f"version {entry.version}", f"that version {self.version + 1} comes next")
@@ -85,7 +85,7 @@ class Replay:
         rows = [one for one, held in self.held.items() if one == process or (any(held) and one not in self.kept)]
         return State(self.available, tuple(self.claims[one] for one in rows), tuple(self.held[one] for one in rows)), rows
 
-    def _expect_balance(self, entry: Entry) -> None:
+    def _expect_balance(self, entry: LedgerEntry) -> None:
         if entry.after != self.available:
             raise Breach(entry, f"Available after it {entry.after}", self.available)
         if min(self.available) < 0:
@@ -96,82 +96,82 @@ class Replay:
         if held is not None and not (min(held) >= 0 and fits(held, self.claims[entry.process])):
             raise Breach(entry, f"{entry.amounts} units", f"process {entry.process} with {held} of its claim {self.claims[entry.process]}")
 
-    def _nothing(self, entry: Entry) -> None:
+    def _nothing(self, entry: LedgerEntry) -> None:
         pass
 
-    def _created(self, entry: Entry) -> None:
+    def _created(self, entry: LedgerEntry) -> None:
         if self.version:
             raise Breach(entry, "the creation of the pool", "that it was there before")
         self.capacity = self.available = entry.amounts
 
-    def _registered(self, entry: Entry) -> None:
+    def _registered(self, entry: LedgerEntry) -> None:
         if entry.process in self.claims:
             raise Breach(entry, f"process {entry.process} as new", "that it was registered before")
         self.claims[entry.process], self.held[entry.process] = entry.amounts, (0,) * len(entry.amounts)
 
-    def _granted(self, entry: Entry) -> None:
+    def _granted(self, entry: LedgerEntry) -> None:
         wait = self.waiting.pop(_request(entry), None)
         if wait and (wait.process, wait.amounts) != (entry.process, entry.amounts):
             raise Breach(entry, f"{entry.amounts} for process {entry.process}", f"that process {wait.process} waited for {wait.amounts}")
         self._take(entry, entry.amounts)
 
-    def _waiting(self, entry: Entry) -> None:
+    def _waiting(self, entry: LedgerEntry) -> None:
         waits = [wait for wait in self.waiting.values() if wait.process == entry.process]
         if waits:
             raise Breach(entry, f"that process {entry.process} waits", f"that it waits already since event {waits[0].version}")
         self._held(entry)
-        self.waiting[_request(entry)] = Wait(entry.process, entry.amounts, entry.version, entry.verdict)
+        self.waiting[_request(entry)] = LedgerWait(entry.process, entry.amounts, entry.version, entry.verdict)
 
-    def _withdrawn(self, entry: Entry) -> None:
+    def _withdrawn(self, entry: LedgerEntry) -> None:
         wait = self.waiting.pop(_request(entry), None)
         if wait is None or wait.process != entry.process:
             raise Breach(entry, f"the end of a wait of process {entry.process}", "no such wait")
 
-    def _cancelled(self, entry: Entry) -> None:
+    def _cancelled(self, entry: LedgerEntry) -> None:
         """The end of a wait, or of a request that was not to wait."""
         if entry.request in self.waiting:
             self._withdrawn(entry)
         self._held(entry)
 
-    def _returned(self, entry: Entry) -> None:
+    def _returned(self, entry: LedgerEntry) -> None:
         self._take(entry, tuple(-units for units in entry.amounts))
         if not any(self.held[entry.process]):
             self.kept.discard(entry.process)
 
-    def _all_returned(self, entry: Entry) -> None:
+    def _all_returned(self, entry: LedgerEntry) -> None:
         self._expect_all(entry)
         self._returned(entry)
 
-    def _keep_ended(self, entry: Entry) -> None:
+    def _keep_ended(self, entry: LedgerEntry) -> None:
         self._expect_kept(entry)
         self._all_returned(entry)
 
-    def _finished(self, entry: Entry) -> None:
+    def _finished(self, entry: LedgerEntry) -> None:
         self._all_returned(entry)
         if any(wait.process == entry.process for wait in self.waiting.values()):
             raise Breach(entry, f"that process {entry.process} finished", "that it still waits")
         del self.claims[entry.process], self.held[entry.process]
 
-    def _kept(self, entry: Entry) -> None:
+    def _kept(self, entry: LedgerEntry) -> None:
         self._expect_all(entry)
         self.kept.add(entry.process)
 
-    def _resumed(self, entry: Entry) -> None:
+    def _resumed(self, entry: LedgerEntry) -> None:
         self._expect_kept(entry)
         self._expect_all(entry)
         self.kept.remove(entry.process)
 
-    def _capacity_set(self, entry: Entry) -> None:
+    def _capacity_set(self, entry: LedgerEntry) -> None:
         self.capacity, self.available = entry.amounts, minus(entry.amounts, self.in_use)
 
-    def _claim_changed(self, entry: Entry) -> None:
+    def _claim_changed(self, entry: LedgerEntry) -> None:
         self._held(entry)
         self.claims[entry.process] = entry.amounts
 
-    def _overridden(self, entry: Entry) -> None:
+    def _overridden(self, entry: LedgerEntry) -> None:
         self.overrides = True
 
-    def _class_added(self, entry: Entry) -> None:
+    def _class_added(self, entry: LedgerEntry) -> None:
         length = len(entry.amounts)
         self.in_use = _grown(self.in_use, length)
         self.claims = {one: _grown(claim, length) for one, claim in self.claims.items()}
@@ -179,20 +179,20 @@ class Replay:
         self.waiting = {one: wait._replace(amounts=_grown(wait.amounts, length)) for one, wait in self.waiting.items()}
         self._capacity_set(entry)
 
-    def _take(self, entry: Entry, amounts: Vector) -> None:
+    def _take(self, entry: LedgerEntry, amounts: Vector) -> None:
         self.held[entry.process] = plus(self._held(entry), amounts)
         self.available, self.in_use = minus(self.available, amounts), plus(self.in_use, amounts)
 
-    def _held(self, entry: Entry) -> Vector:
+    def _held(self, entry: LedgerEntry) -> Vector:
         if entry.process not in self.held:
             raise Breach(entry, f"process {entry.process}", "no such process at that time")
         return self.held[entry.process]
 
-    def _expect_all(self, entry: Entry) -> None:
+    def _expect_all(self, entry: LedgerEntry) -> None:
         if entry.amounts != self._held(entry):
             raise Breach(entry, f"that process {entry.process} held {entry.amounts}", self.held[entry.process])
 
-    def _expect_kept(self, entry: Entry) -> None:
+    def _expect_kept(self, entry: LedgerEntry) -> None:
         if entry.process not in self.kept:
             raise Breach(entry, f"a reservation of process {entry.process}", "none")
 
@@ -202,34 +202,34 @@ def _grown(vector: Vector, length: int) -> Vector:
     return vector + (0,) * (length - len(vector))
 
 
-def _request(entry: Entry) -> UUID:
+def _request(entry: LedgerEntry) -> UUID:
     if entry.request is None:
         raise Breach(entry, "no request", "that there must be one")
     return entry.request
 
 
 #: what each kind of event moves
-MOVES: dict[str, Callable[[Replay, Entry], None]] = {
-    "created": Replay._created,
-    "registered": Replay._registered,
-    "granted": Replay._granted,
-    "waiting": Replay._waiting,
-    "rejected": Replay._nothing,
-    "cancelled": Replay._cancelled,
-    "expired": Replay._withdrawn,
-    "released": Replay._returned,
-    "repeated": Replay._nothing,
-    "stale": Replay._nothing,
-    "reaped": Replay._all_returned,
-    "kept": Replay._kept,
-    "keep_ended": Replay._keep_ended,
-    "resumed": Replay._resumed,
-    "finished": Replay._finished,
-    "capacity_set": Replay._capacity_set,
-    "claim_changed": Replay._claim_changed,
-    "overridden": Replay._overridden,
-    "class_added": Replay._class_added,
-    "rules_changed": Replay._nothing,
-    "reserved_set": Replay._nothing,
-    "priority_changed": Replay._nothing,
+MOVES: dict[str, Callable[[LedgerReplay, LedgerEntry], None]] = {
+    "created": LedgerReplay._created,
+    "registered": LedgerReplay._registered,
+    "granted": LedgerReplay._granted,
+    "waiting": LedgerReplay._waiting,
+    "rejected": LedgerReplay._nothing,
+    "cancelled": LedgerReplay._cancelled,
+    "expired": LedgerReplay._withdrawn,
+    "released": LedgerReplay._returned,
+    "repeated": LedgerReplay._nothing,
+    "stale": LedgerReplay._nothing,
+    "reaped": LedgerReplay._all_returned,
+    "kept": LedgerReplay._kept,
+    "keep_ended": LedgerReplay._keep_ended,
+    "resumed": LedgerReplay._resumed,
+    "finished": LedgerReplay._finished,
+    "capacity_set": LedgerReplay._capacity_set,
+    "claim_changed": LedgerReplay._claim_changed,
+    "overridden": LedgerReplay._overridden,
+    "class_added": LedgerReplay._class_added,
+    "rules_changed": LedgerReplay._nothing,
+    "reserved_set": LedgerReplay._nothing,
+    "priority_changed": LedgerReplay._nothing,
 }

@@ -15,11 +15,11 @@ from allocation.banker import State
 from allocation.errors import UnknownPool
 from allocation.estimate import WAITERS_AT_MOST
 from allocation.models import Pool, Process, ProcessState, Request, RequestState, ResourceClass
-from allocation.moment import one_moment
-from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, Step, WaitRow
-from allocation.values import Outcome
-from allocation.waits import usual_shifts, wait_rows
-from allocation.wording import Measure
+from allocation.repeatable_read import repeatable_read
+from allocation.snapshot import BankView, Holding, ProcessRow, ResourceRow, SafeStep, WaitRow
+from allocation.values import RequestOutcome
+from allocation.wait_rows import usual_shifts, wait_rows
+from allocation.wording import UnitWords
 
 PLACE = Window(RowNumber(), order_by=["turn", "seq"])
 TERMS = """
@@ -31,7 +31,7 @@ HELD_SINCE = Min("grants__granted_at", filter=Q(grants__released_at=None))
 
 
 @dataclass(frozen=True)
-class _Books:
+class _PoolRows:
     """A pool as it is read, at one moment: rows that nothing has been worked out from yet."""
 
     pool: Pool
@@ -74,9 +74,9 @@ def bank_view(pool_id: int) -> BankView:
     )
 
 
-def _read(pool_id: int, wanted: Collection[int] | None = None) -> _Books:
+def _read(pool_id: int, wanted: Collection[int] | None = None) -> _PoolRows:
     """Raises UnknownPool. wanted: read these, the first in turn and who holds; None: all."""
-    with one_moment():
+    with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
             raise UnknownPool(pool=pool_id)
@@ -95,10 +95,10 @@ def _read(pool_id: int, wanted: Collection[int] | None = None) -> _Books:
         for request in requests:
             request.process = by_id[request.process_id]  # who waits is active, so it has been read
         processes = tuple(_process_row(row, waits=row.pk in waiting) for row in rows)
-        return _Books(pool, classes, processes, requests, usual_shifts(processes, requests))
+        return _PoolRows(pool, classes, processes, requests, usual_shifts(processes, requests))
 
 
-def _part(books: _Books) -> tuple[list[ProcessRow], list[ProcessRow]]:
+def _part(books: _PoolRows) -> tuple[list[ProcessRow], list[ProcessRow]]:
     """Part those that hold nothing: who can always come last, and who claims more than there is beside the reservations."""
     most, empty = tuple(books.pool.capacity), [process for process in books.processes if not any(process.allocation)]
     for process in books.reserved:
@@ -138,16 +138,16 @@ def terms_of(process: int) -> tuple[dict[str, int], dict[str, int]]:
     return dict(zip(keys, maximum, strict=False)), held
 
 
-def in_words(pool: int, amounts: Mapping[str, int]) -> list[str]:
+def format_amounts(pool: int, amounts: Mapping[str, int]) -> list[str]:
     """Units by class as people say them, in the pool's order; classes of none are left out."""
     classes = ResourceClass.objects.filter(pool=pool, key__in=amounts).order_by("ordinal").values_list("key", "unit")
-    return [Measure(key, unit).amount(amounts[key]) for key, unit in classes if amounts[key]]
+    return [UnitWords(key, unit).amount(amounts[key]) for key, unit in classes if amounts[key]]
 
 
-def outcome_of(request_id: UUID) -> Outcome | None:
+def outcome_of(request_id: UUID) -> RequestOutcome | None:
     """Where a request stands, without waiting for the pool's lock; None if it is unknown or was rejected."""
     found = Request.objects.select_related("grant").exclude(state=RequestState.REJECTED).filter(pk=request_id).first()
-    return Outcome.of(found) if found else None
+    return RequestOutcome.of(found) if found else None
 
 
 def _process_row(row: Process, *, waits: bool) -> ProcessRow:
@@ -173,9 +173,9 @@ def _state(pool: Pool, processes: Sequence[ProcessRow]) -> State:
     return State(tuple(pool.available), tuple(p.maximum for p in processes), tuple(p.allocation for p in processes))
 
 
-def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[Step, ...]:
+def _steps(pool: Pool, sequence: Sequence[ProcessRow]) -> tuple[SafeStep, ...]:
     work = banker.work_along(_state(pool, sequence), range(len(sequence)))
-    return tuple(Step(process, work[i], work[i + 1]) for i, process in enumerate(sequence))
+    return tuple(SafeStep(process, work[i], work[i + 1]) for i, process in enumerate(sequence))
 
 
 def resource_rows(pool: Pool, classes: Sequence[ResourceClass]) -> tuple[ResourceRow, ...]:

@@ -10,8 +10,8 @@ from allocation.banker import Vector
 from allocation.estimate import Estimate
 from allocation.fairness import AnyVerdict
 from allocation.models import RequestKind
-from allocation.reasons import Blocker, Short, Stuck
-from allocation.wording import Measure
+from allocation.reasons import Blocker, ShortClass, StuckProcess
+from allocation.wording import UnitWords
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class ResourceRow:
     reserved: int = 0
 
     @property
-    def measure(self) -> Measure:
-        return Measure(self.key, self.unit)
+    def measure(self) -> UnitWords:
+        return UnitWords(self.key, self.unit)
 
     @property
     def used(self) -> int:
@@ -67,7 +67,7 @@ class ProcessRow:
 
 
 @dataclass(frozen=True)
-class Step:
+class SafeStep:
     """One step of the safe sequence: Work as the process finds it, and once it has finished."""
 
     process: ProcessRow
@@ -93,9 +93,9 @@ class WaitRow:
     verdict: AnyVerdict
     reason: str
     why: str
-    short: tuple[Short, ...]
+    short: tuple[ShortClass, ...]
     blockers: tuple[Blocker, ...]
-    stuck: tuple[Stuck, ...]
+    stuck: tuple[StuckProcess, ...]
     what_ends_it: str
     estimate: Estimate
     since: datetime
@@ -126,7 +126,7 @@ class BankView:
     resources: tuple[ResourceRow, ...]
     processes: tuple[ProcessRow, ...]
     is_safe: bool
-    safe_sequence: tuple[Step, ...] | None
+    safe_sequence: tuple[SafeStep, ...] | None
     stuck: tuple[ProcessRow, ...]
     waiting: tuple[WaitRow, ...]
     reserved: tuple[ProcessRow, ...] = ()
@@ -146,7 +146,7 @@ class Holding:
     @property
     def amount(self) -> str:
         """In words: `8 fetch slots`."""
-        return Measure(self.key, self.unit).amount(self.units)
+        return UnitWords(self.key, self.unit).amount(self.units)
 
 
 @dataclass(frozen=True)

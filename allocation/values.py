@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
-from allocation.banker import Verdict
+from allocation.banker import BankVerdict
 from allocation.fairness import AnyVerdict, verdict_of
 from allocation.models import OutboxKind, Request, RequestKind, RequestState
 
@@ -24,7 +24,7 @@ class NewClass:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RequestOutcome:
     """Where a request stands. `reason` is a sentence, empty once granted.
 
     `epoch` is the shift the request belongs to; None for a start that has not been granted.
@@ -42,11 +42,11 @@ class Outcome:
         return self.state == RequestState.GRANTED
 
     @classmethod
-    def granted_by(cls, request_id: UUID, grant_id: int, epoch: int) -> Outcome:
-        return cls(request_id, RequestState.GRANTED, Verdict.GRANT, grant_id, epoch, "")
+    def granted_by(cls, request_id: UUID, grant_id: int, epoch: int) -> RequestOutcome:
+        return cls(request_id, RequestState.GRANTED, BankVerdict.GRANT, grant_id, epoch, "")
 
     @classmethod
-    def of(cls, request: Request) -> Outcome:
+    def of(cls, request: Request) -> RequestOutcome:
         """Read the outcome of a request that was not rejected; its `grant` is loaded if not at hand."""
         granted = request.state == RequestState.GRANTED
         return cls(
@@ -80,7 +80,7 @@ class Released:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Reservation:
     """What a shift left reserved for its process. `epoch` is what a release of the reservation names."""
 
     process: int
@@ -115,7 +115,7 @@ class Override:
 
 
 @dataclass(frozen=True)
-class Preview:
+class LimitsPreview:
     """What a change of limits would do.
 
     refused: the sentence with which it would be, or empty; `resource` is the class it names.
@@ -135,7 +135,7 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class Reaped:
+class ReapedShift:
     """A shift whose lease ran out; `epoch` is the one that was lost."""
 
     process: int

@@ -10,7 +10,7 @@ NAMES_AT_MOST = 5
 
 
 @dataclass(frozen=True)
-class Measure:
+class UnitWords:
     """How the units of a resource class are called."""
 
     key: str

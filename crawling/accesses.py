@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from django.db import connection
 
 from crawling.models import Run
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
-from dnscache.replay import Figures, Known, replay
+from dnscache.replay import KnownLookup, ReplayFigures, replay
 
 MOST_ACCESSES = 50_000
 #: what a name is taken to cost of which the cache knows nothing any more
-UNKNOWN = Known(seconds=0.05, ttl=300)
+UNKNOWN = KnownLookup(seconds=0.05, ttl=300)
 
 ACCESSES = """
 SELECT extract(epoch FROM p.fetched_at)::float8, h.dns_name
@@ -30,7 +30,7 @@ class Replayed:
     accesses: int
     names: int
     forgotten: int
-    policies: dict[str, Figures]
+    policies: dict[str, ReplayFigures]
 
 
 def replayed(run: Run, *, capacity: int) -> Replayed:
@@ -40,6 +40,6 @@ def replayed(run: Run, *, capacity: int) -> Replayed:
         trace: list[tuple[float, str]] = list(cursor.fetchall())
     names = {name for _, name in trace}
     rows = DnsEntry.objects.filter(name__in=names).values_list("name", "cost_seconds", "ttl", "status")
-    found = {name: Known(cost, ttl, Status(status)) for name, cost, ttl, status in rows}
+    found = {name: KnownLookup(cost, ttl, DnsStatus(status)) for name, cost, ttl, status in rows}
     known = {name: found.get(name, UNKNOWN) for name in names}
     return Replayed(len(trace), len(names), len(names - found.keys()), replay(trace, known, capacity=capacity))

@@ -11,7 +11,7 @@ from allocation.admin import ReadOnlyAdmin
 from crawling.models import AllowedDirectory, AllowedNetwork, CrawlJob, Host, Identity, Page, Run, SharedNetwork, Shift, TrustedProxy, Url
 
 
-class LookOnly(ReadOnlyAdmin):
+class ViewOnlyAdmin(ReadOnlyAdmin):
     """A row edited by hand would pass by the frontier's locks and the bank."""
 
     show_full_result_count = False
@@ -56,7 +56,7 @@ class AllowedDirectoryAdmin(admin.ModelAdmin):
 
 
 @admin.register(CrawlJob)
-class CrawlJobAdmin(LookOnly):
+class CrawlJobAdmin(ViewOnlyAdmin):
     exclude = ["fetching"]  # the crawl's page shows it, without what is sealed
     list_display = [
         "name",
@@ -75,7 +75,7 @@ class CrawlJobAdmin(LookOnly):
 
 
 @admin.register(Run)
-class RunAdmin(LookOnly):
+class RunAdmin(ViewOnlyAdmin):
     list_display = ["crawl", "number", "state", "reason", "created_at", "started_at", "finished_at"]
     list_select_related = ["crawl"]
     list_filter = ["state"]
@@ -83,21 +83,21 @@ class RunAdmin(LookOnly):
 
 
 @admin.register(Shift)
-class ShiftAdmin(LookOnly):
+class ShiftAdmin(ViewOnlyAdmin):
     list_display = ["process", "epoch", "worker", "started_at", "ended_at", "ending"]
     list_select_related = ["process__run__crawl"]
     ordering = ["-pk"]
 
 
 @admin.register(Host)
-class HostAdmin(LookOnly):
+class HostAdmin(ViewOnlyAdmin):
     list_display = ["name", "due_at", "delay_seconds", "shift", "lease_until"]
     list_select_related = ["shift"]
     search_fields = ["name"]
 
 
 @admin.register(Url)
-class UrlAdmin(LookOnly):
+class UrlAdmin(ViewOnlyAdmin):
     list_display = ["url", "run", "depth", "state", "status", "attempts", "due_at", "error"]
     list_select_related = ["run__crawl"]
     search_fields = ["=url"]
@@ -105,7 +105,7 @@ class UrlAdmin(LookOnly):
 
 
 @admin.register(Page)
-class PageAdmin(LookOnly):
+class PageAdmin(ViewOnlyAdmin):
     list_display = ["final_url", "run", "status", "content_type", "bytes", "title", "fetched_at"]
     list_select_related = ["run__crawl"]
     search_fields = ["=final_url"]

@@ -10,15 +10,15 @@ from django.conf import settings
 from crawling.models import AllowedDirectory, AllowedNetwork, SharedNetwork, TrustedProxy
 from crawling.models.access import closed_to_crawls
 from crawling.rules.proxies import Proxy, read_proxy
-from crawling.rules.vetting import Allowed, DialPolicy
+from crawling.rules.vetting import AllowedRange, DialPolicy
 
 Network = IPv4Network | IPv6Network
 
 
-def allowed_networks() -> list[Allowed]:
+def allowed_networks() -> list[AllowedRange]:
     """What administrators have allowed beyond public addresses."""
     rows = AllowedNetwork.objects.all()
-    return [Allowed(ip_network(row.network), row.port_from, row.port_to) for row in rows]
+    return [AllowedRange(ip_network(row.network), row.port_from, row.port_to) for row in rows]
 
 
 def dial_policy() -> DialPolicy:

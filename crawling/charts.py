@@ -36,7 +36,7 @@ OF_ALL = """(
 
 
 @dataclass(frozen=True)
-class Point:
+class TimeSeriesPoint:
     """What was done in the interval that begins at `at`. A retry takes failures off again, so they may be negative.
 
     is_open: the interval is not over yet, so its sums are lower than they will be.
@@ -55,11 +55,11 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Chart:
+class TimeSeries:
     """Points without gaps, the oldest first, `minutes` apart; the last interval may not be over yet."""
 
     minutes: int
-    points: tuple[Point, ...]
+    points: tuple[TimeSeriesPoint, ...]
 
     @property
     def interval(self) -> str:
@@ -78,13 +78,13 @@ class Chart:
         return sum(point.bytes for point in self.points)
 
 
-def chart_of_all(hours: int) -> Chart:
+def chart_of_all(hours: int) -> TimeSeries:
     """What all crawls together did in the last hours."""
     now = timezone.now()
     return _chart(now - timedelta(hours=hours), now, SPANS[hours], None, goes_on=True)
 
 
-def chart_of_run(run: Run) -> Chart:
+def chart_of_run(run: Run) -> TimeSeries:
     """What a run did from its first fetch to its end or now."""
     until = run.finished_at or timezone.now()
     since = run.started_at or until
@@ -92,7 +92,7 @@ def chart_of_run(run: Run) -> Chart:
     return _chart(since, until, minutes, run, goes_on=run.finished_at is None)
 
 
-def _chart(since: datetime, until: datetime, minutes: int, run: Run | None, *, goes_on: bool) -> Chart:
+def _chart(since: datetime, until: datetime, minutes: int, run: Run | None, *, goes_on: bool) -> TimeSeries:
     step = timedelta(minutes=minutes)
     first = since.replace(second=0, microsecond=0)
     with connection.cursor() as cursor:
@@ -103,13 +103,13 @@ def _chart(since: datetime, until: datetime, minutes: int, run: Run | None, *, g
         sums = {at: rest for at, *rest in cursor.fetchall()}
     length = int((until - first) / step) + 1
     moments = [first + i * step for i in range(length)]
-    points = [Point(at, *sums.get(at, (0, 0, 0, 0))) for at in moments]
+    points = [TimeSeriesPoint(at, *sums.get(at, (0, 0, 0, 0))) for at in moments]
     if goes_on:
         points[-1] = replace(points[-1], is_open=True)
-    return Chart(minutes, tuple(points))
+    return TimeSeries(minutes, tuple(points))
 
 
-def as_csv(chart: Chart) -> Iterator[str]:
+def as_csv(chart: TimeSeries) -> Iterator[str]:
     """The numbers behind a chart, times in ISO 8601."""
     text = StringIO()
     writer = csv.writer(text)

@@ -66,7 +66,7 @@ class ComparingTookTooLong(CrawlError):
 
 
 @dataclass(frozen=True)
-class Counts:
+class ChangeTotals:
     """Pages of two runs by what became of them; `same` are in both, with the same status and content."""
 
     added: int = 0
@@ -85,23 +85,23 @@ class HostCounts:
     """The same of one host."""
 
     host: str
-    counts: Counts
+    counts: ChangeTotals
 
 
 @dataclass(frozen=True)
-class Summary:
+class ComparisonSummary:
     """All pages, and the hosts where most is different first; `more_hosts` are left out."""
 
-    counts: Counts
+    counts: ChangeTotals
     hosts: Sequence[HostCounts]
     more_hosts: int
 
 
-SUMMARIES = TypeAdapter(Summary)
+SUMMARIES = TypeAdapter(ComparisonSummary)
 
 
 @dataclass(frozen=True)
-class Difference:
+class PageDifference:
     """A page that is not the same in both runs. `old_id`, `new_id`: the ids of its URL in each, None where it is not there."""
 
     kind: str
@@ -116,10 +116,10 @@ class Difference:
     new_bytes: int | None
 
 
-def summary_of(old: Run, new: Run) -> Summary:
+def summary_of(old: Run, new: Run) -> ComparisonSummary:
     """Count what is different between two runs; of runs that have ended this is remembered. Raises ComparingTookTooLong."""
     if old == new:
-        return Summary(Counts(same=Page.objects.filter(run=new).count()), [], 0)
+        return ComparisonSummary(ChangeTotals(same=Page.objects.filter(run=new).count()), [], 0)
     if old.state not in ENDED_STATES or new.state not in ENDED_STATES:
         return _count(old, new)
     # A run that goes on after its end, since failures are tried again, ends at another moment.
@@ -131,22 +131,24 @@ def summary_of(old: Run, new: Run) -> Summary:
     return found
 
 
-def _count(old: Run, new: Run) -> Summary:
+def _count(old: Run, new: Run) -> ComparisonSummary:
     by_host: dict[str, dict[str, int]] = {}
     for host, kind, count in _ask(SUMMARY, {"old": old.pk, "new": new.pk}):
         by_host.setdefault(host, {})[kind] = count
-    hosts = [HostCounts(host, Counts(**kinds)) for host, kinds in by_host.items()]
+    hosts = [HostCounts(host, ChangeTotals(**kinds)) for host, kinds in by_host.items()]
     hosts.sort(key=lambda one: (-one.counts.different, one.host))
-    total = Counts(**{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "same")})
-    return Summary(total, hosts[:HOSTS], max(0, len(hosts) - HOSTS))
+    total = ChangeTotals(**{kind: sum(getattr(one.counts, kind) for one in hosts) for kind in (*KINDS, "same")})
+    return ComparisonSummary(total, hosts[:HOSTS], max(0, len(hosts) - HOSTS))
 
 
-def differences(old: Run, new: Run, *, kind: str = "", host: str = "", after: str = "", limit: int) -> tuple[list[Difference], str | None]:
+def differences(
+    old: Run, new: Run, *, kind: str = "", host: str = "", after: str = "", limit: int
+) -> tuple[list[PageDifference], str | None]:
     """A page of differences of a kind (all kinds if empty) by address, and the address to go on after. Raises ComparingTookTooLong."""
     if old == new:
         return [], None
     wanted = {"kinds": [kind] if kind else list(KINDS), "host": host, "after": after, "limit": limit + 1}
-    rows = [Difference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})]
+    rows = [PageDifference(*row) for row in _ask(ROWS, {"old": old.pk, "new": new.pk, **wanted})]
     return cut(rows, limit, lambda row: row.url)
 
 

@@ -13,7 +13,7 @@ COUNTED = ("discovered", "fetched", "succeeded", "failed", "excluded", "bytes", 
 
 
 @dataclass(frozen=True)
-class Counts:
+class RunCounts:
     """discovered = queued + in_process + succeeded + failed + excluded + quarantined; fetched: answers, whatever their status;
     duplicate: of them, those whose content another page of the run had first; reused: of them, those taken from other crawls."""
 
@@ -30,7 +30,7 @@ class Counts:
     reused: int = 0
 
 
-def counts_of(run_ids: Sequence[int]) -> dict[int, Counts]:
+def counts_of(run_ids: Sequence[int]) -> dict[int, RunCounts]:
     """The counts of each of these runs."""
     by_run = {
         run: dict(zip(COUNTED, sums, strict=True)) for run, *sums in RunTotal.objects.filter(run__in=run_ids).values_list("run", *COUNTED)
@@ -40,5 +40,5 @@ def counts_of(run_ids: Sequence[int]) -> dict[int, Counts]:
     in_process = Url.objects.filter(state=UrlState.IN_PROCESS, shift__isnull=False, run__in=run_ids).values("run").annotate(n=Count("pk"))
     in_process_by_run = {row["run"]: row["n"] for row in in_process}
     return {
-        run: Counts(**by_run.get(run, {}), queued=queued_by_run.get(run, 0), in_process=in_process_by_run.get(run, 0)) for run in run_ids
+        run: RunCounts(**by_run.get(run, {}), queued=queued_by_run.get(run, 0), in_process=in_process_by_run.get(run, 0)) for run in run_ids
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from crawling.errors import NotThere, UnknownCrawl, UnknownRun
+from crawling.errors import NotFound, UnknownCrawl, UnknownRun
 from crawling.models import CrawlJob, Page, Run
 
 
-def crawl_of(crawl_id: int) -> CrawlJob:
+def get_crawl(crawl_id: int) -> CrawlJob:
     """Raises UnknownCrawl."""
     crawl = CrawlJob.objects.filter(pk=crawl_id).first()
     if crawl is None:
@@ -14,18 +14,18 @@ def crawl_of(crawl_id: int) -> CrawlJob:
     return crawl
 
 
-def run_of(crawl_id: int, number: int | None) -> Run:
+def get_run(crawl_id: int, number: int | None) -> Run:
     """The run of that number, or the latest. Raises UnknownCrawl, UnknownRun."""
-    runs = Run.objects.select_related("crawl").filter(crawl=crawl_of(crawl_id))
+    runs = Run.objects.select_related("crawl").filter(crawl=get_crawl(crawl_id))
     run = (runs if number is None else runs.filter(number=number)).order_by("-pk").first()
     if run is None:
         raise UnknownRun(f"Crawl {crawl_id} has {'never been started' if number is None else f'no run {number}'}.")
     return run
 
 
-def stored_page(crawl_id: int, page_id: int) -> Page:
+def get_page(crawl_id: int, page_id: int) -> Page:
     """A page of any of the crawl's runs, with what its archive file is found by. Raises NotThere."""
     page = Page.objects.select_related("url", "run__crawl", "archive_file").filter(pk=page_id, run__crawl=crawl_id).first()
     if page is None:
-        raise NotThere(f"Crawl {crawl_id} has no page {page_id}.")
+        raise NotFound(f"Crawl {crawl_id} has no page {page_id}.")
     return page

@@ -14,14 +14,14 @@ from django.utils import timezone
 from crawling.archive.files import this_machine
 from crawling.models import ArchiveFile, DiskSample
 from crawling.models.archive import archive_disk
-from crawling.rules.forecast import Forecast, Measured, forecast
+from crawling.rules.forecast import DiskMeasurement, Forecast, forecast
 
 #: what is longer ago says little of what is to come
 LOOKED_BACK = timedelta(days=7)
 
 
 @dataclass(frozen=True)
-class Disk:
+class DiskSpace:
     """Bytes now. `archive` are those of this machine; the database may be on another disk."""
 
     machine: str
@@ -31,18 +31,18 @@ class Disk:
     database: int
 
 
-def disk_now() -> Disk:
+def disk_now() -> DiskSpace:
     usage, here = shutil.disk_usage(archive_disk()), this_machine()
     archive = ArchiveFile.objects.filter(machine=here).aggregate(size=Sum("committed_length"))["size"] or 0
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         database = cursor.fetchone()[0]
-    return Disk(here, usage.total, usage.free, archive, database)
+    return DiskSpace(here, usage.total, usage.free, archive, database)
 
 
-def forecast_of(disk: Disk) -> tuple[Forecast | None, datetime | None]:
+def forecast_of(disk: DiskSpace) -> tuple[Forecast | None, datetime | None]:
     """The forecast if there is enough to tell one from, and since when there are measurements, if there are any."""
     samples = DiskSample.objects.filter(machine=disk.machine, at__gt=Now() - LOOKED_BACK).order_by("at")
-    history = [Measured(*row) for row in samples.values_list("at", "free", "archive", "database")]
+    history = [DiskMeasurement(*row) for row in samples.values_list("at", "free", "archive", "database")]
     since = history[0].at if history else None
-    return forecast([*history, Measured(timezone.now(), disk.free, disk.archive, disk.database)]), since
+    return forecast([*history, DiskMeasurement(timezone.now(), disk.free, disk.archive, disk.database)]), since

@@ -28,7 +28,7 @@ class Likeness(StrEnum):
 
 
 @dataclass(frozen=True)
-class Alike:
+class SimilarPage:
     """A page and the one it is like; `distance` counts the bits in which their texts' simhashes differ."""
 
     url: str
@@ -67,12 +67,12 @@ WHERE p.run_id = %(run)s AND p.simhash IS NOT NULL AND p.duplicate_of IS NULL AN
 QUERIES = {Likeness.EXACT: EXACT, Likeness.NEAR: NEAR, Likeness.CANONICAL: CANONICAL}
 
 
-def list_alike(run: Run, kind: Likeness, *, after: int = 0, limit: int) -> tuple[list[Alike], int | None]:
+def list_alike(run: Run, kind: Likeness, *, after: int = 0, limit: int) -> tuple[list[SimilarPage], int | None]:
     """Pages in the order in which they were found, each with the first that it is like. Raises DuplicateSearchTookTooLong."""
     values = {"run": run.pk, "after": after, "limit": limit + 1, "most": NEAR_BITS}
     with time_limit(LONGEST_SECONDS, DuplicateSearchTookTooLong) as cursor:
         cursor.execute(QUERIES[kind], values)
         rows = cursor.fetchall()
     rows, following = cut(rows, limit, lambda row: row[0])
-    items = [Alike(url, of, kind, distance, title, size) for _, url, of, distance, title, size in rows]
+    items = [SimilarPage(url, of, kind, distance, title, size) for _, url, of, distance, title, size in rows]
     return items, following

@@ -37,7 +37,7 @@ class UnknownRun(CrawlError):
     """The crawl has no such run."""
 
 
-class NotThere(CrawlError):
+class NotFound(CrawlError):
     """There is no such thing."""
 
 

@@ -72,14 +72,14 @@ def change_asking(crawl: CrawlJob, values: Mapping[str, Any]) -> dict[str, tuple
     return {name: (seen[name], crawl.fetching[name]) for name in changed}
 
 
-def told(crawl: CrawlJob) -> list[tuple[str, str]]:
+def describe_fetching(crawl: CrawlJob) -> list[tuple[str, str]]:
     """What the crawl does otherwise than usual, as (name, value) for people."""
     fields, usual = shown(crawl), FetchingPart().masked()
     changed = {name: value for name, value in fields.items() if value != usual[name]}
-    return [(NAMES[name], _in_words(value)) for name, value in changed.items()]
+    return [(NAMES[name], _format_value(value)) for name, value in changed.items()]
 
 
-def _in_words(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{name}: {text}" for name, text in value.items())
     if isinstance(value, float):

@@ -29,7 +29,7 @@ class HostView:
 
 
 @dataclass(frozen=True)
-class Cause:
+class FailureCause:
     """Why URLs were not had: `reason` as it was told of them, `meaning` that of the status; one of the URLs stands for all."""
 
     state: str
@@ -41,7 +41,7 @@ class Cause:
 
 
 @dataclass(frozen=True)
-class Minute:
+class RunMinute:
     """What a run did in one minute, in the order of COUNTED. A retry takes off what no longer counts, so numbers may be negative."""
 
     minute: datetime
@@ -84,23 +84,23 @@ def _host(queue: HostQueue) -> HostView:
     )
 
 
-def causes(run: Run, *, limit: int) -> list[Cause]:
+def causes(run: Run, *, limit: int) -> list[FailureCause]:
     """Why URLs failed or were excluded, the commonest reason first."""
     ended = Url.objects.filter(run=run, state__in=[UrlState.FAILED, UrlState.EXCLUDED])
     groups = ended.values_list("state", "status", "error").annotate(n=Count("pk"), first=Min("pk")).order_by("-n", "first")[:limit]
     rows = list(groups)
     examples = dict(Url.objects.filter(pk__in=[row[4] for row in rows]).values_list("pk", "url"))
     return [
-        Cause(UrlState(state).label, status, "" if status is None else explain(status), error, count, examples.get(first, ""))
+        FailureCause(UrlState(state).label, status, "" if status is None else explain(status), error, count, examples.get(first, ""))
         for state, status, error, count, first in rows
     ]
 
 
-def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[Minute], int | None]:
+def minutes(run: Run, *, after: int = 0, limit: int) -> tuple[list[RunMinute], int | None]:
     """The run's work by minute, the oldest first; the cursor is the minute in seconds since 1970."""
     since = datetime.fromtimestamp(after, UTC)
     counts = RunCount.objects.filter(run=run, minute__gt=since).values("minute").order_by("minute")
     sums = counts.annotate(**{f"total_{name}": Sum(name) for name in COUNTED})
     found = sums.values_list("minute", *(f"total_{name}" for name in COUNTED))
-    rows = [Minute(*row) for row in found[: limit + 1]]
+    rows = [RunMinute(*row) for row in found[: limit + 1]]
     return cut(rows, limit, lambda row: int(row.minute.timestamp()))

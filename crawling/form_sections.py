@@ -22,7 +22,7 @@ CLAIM = "claim_"
 
 
 @dataclass(frozen=True)
-class Section:
+class FormSection:
     """`usual` says what holds while nothing is set; `names` and all that begin with `prefix` are its questions."""
 
     key: str
@@ -33,33 +33,35 @@ class Section:
 
 
 SECTIONS = (
-    Section("filters", "What to leave out", "Nothing that the scope lets in.", tuple(FiltersForm.base_fields)),
-    Section("budget", "Limits on each host, and soft limits", "None.", tuple(BudgetForm.base_fields)),
-    Section(
+    FormSection("filters", "What to leave out", "Nothing that the scope lets in.", tuple(FiltersForm.base_fields)),
+    FormSection("budget", "Limits on each host, and soft limits", "None.", tuple(BudgetForm.base_fields)),
+    FormSection(
         "thresholds",
         "Thresholds and alerts",
         "Goes on whatever fails; alerts after 10 minutes of waiting.",
         tuple(ThresholdsForm.base_fields),
     ),
-    Section("ordering", "Order of visits", "Breadth first: near the start before far from it.", ("order", *OrderingForm.base_fields)),
-    Section("politeness", "More politeness", "A slow host rests as long as its last answer took.", tuple(PolitenessForm.base_fields)),
-    Section("claims", "Max per class, and priority", "As the choice above says; no priority.", ("batch_size", "priority"), CLAIM),
-    Section(
+    FormSection("ordering", "Order of visits", "Breadth first: near the start before far from it.", ("order", *OrderingForm.base_fields)),
+    FormSection("politeness", "More politeness", "A slow host rests as long as its last answer took.", tuple(PolitenessForm.base_fields)),
+    FormSection("claims", "Max per class, and priority", "As the choice above says; no priority.", ("batch_size", "priority"), CLAIM),
+    FormSection(
         "fetching",
         "How it asks",
         "Without cookies, log-in, proxy or headers of its own; waits 5 s at most.",
         tuple(FetchingForm.base_fields),
     ),
-    Section("reading", "What is read and kept", "All links are followed; every answer is archived.", ("archive", *ReadingForm.base_fields)),
-    Section("reuse", "Pages that need not be asked for", "Every page is asked for in every run.", tuple(ReuseForm.base_fields)),
+    FormSection(
+        "reading", "What is read and kept", "All links are followed; every answer is archived.", ("archive", *ReadingForm.base_fields)
+    ),
+    FormSection("reuse", "Pages that need not be asked for", "Every page is asked for in every run.", tuple(ReuseForm.base_fields)),
 )
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedSection:
     """A section of one form."""
 
-    section: Section
+    section: FormSection
     fields: Sequence[forms.BoundField]
 
     @property
@@ -69,7 +71,7 @@ class Folded:
     @property
     def told(self) -> str:
         """What is set, question by question; empty: all is as usual."""
-        return "; ".join(filter(None, map(_told, self.fields)))
+        return "; ".join(filter(None, map(_describe_field, self.fields)))
 
     @property
     def is_open(self) -> bool:
@@ -77,17 +79,17 @@ class Folded:
         return any(field.errors for field in self.fields)
 
 
-def sections_of(form: forms.Form) -> dict[str, Folded]:
+def sections_of(form: forms.Form) -> dict[str, FoldedSection]:
     """The sections of which the form has questions, by key."""
     folded = {}
     for section in SECTIONS:
         fields = [form[name] for name in form.fields if name in section.names or name.startswith(section.prefix)]
         if fields:
-            folded[section.key] = Folded(section, fields)
+            folded[section.key] = FoldedSection(section, fields)
     return folded
 
 
-def _told(field: forms.BoundField) -> str:
+def _describe_field(field: forms.BoundField) -> str:
     """Label and answer, where that is not the usual one. What may hold secrets or is long is counted by its lines."""
     value = field.value()
     if value in (None, "", False) or str(value) == str(_usual(field)):

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from allocation.wording import Measure
+from allocation.wording import UnitWords
 from crawling.budget_form import NAMES as BUDGET_NAMES
 from crawling.budget_form import BudgetForm, budget_answers
 from crawling.fetching_form import TABLES, FetchingForm, fetching_answers
@@ -120,10 +120,10 @@ class CrawlForm(FiltersForm, BudgetForm, PolitenessForm, ReuseForm, ReadingForm,
         self.capacity, self.presets = capacity, preset_claims(capacity)
         preset = self.fields["preset"]
         assert isinstance(preset, forms.ChoiceField)
-        preset.choices = [(name, f"{name}: {_in_words(claim)}") for name, claim in self.presets.items()]
+        preset.choices = [(name, f"{name}: {_format_claim(claim)}") for name, claim in self.presets.items()]
         for key, units in capacity.items():
             sizes = ", ".join(f"{name} {claim[key]:,}" for name, claim in self.presets.items())
-            self.fields[f"{CLAIM}{key}"] = number_field(f"Max {Measure(key, '').name}", f"Empty: {sizes}; the pool has {units:,}.")
+            self.fields[f"{CLAIM}{key}"] = number_field(f"Max {UnitWords(key, '').name}", f"Empty: {sizes}; the pool has {units:,}.")
 
     def clean_seeds_file(self) -> list[str]:
         """The file's lines."""
@@ -224,7 +224,7 @@ def _form_field(key: str) -> str:
     return f"{CLAIM}{key.removeprefix('claim.')}" if key.startswith("claim.") else FORM_FIELD.get(key, key)
 
 
-def _in_words(claim: Mapping[str, int]) -> str:
+def _format_claim(claim: Mapping[str, int]) -> str:
     slots, rate = claim.get("fetch_slots", 0), claim.get("bandwidth", 0)
     speed = f"{rate / 1024:,.0f} MB/s" if rate >= 1024 else f"{rate:,} kB/s"
     return f"up to {slots:,} fetch{'es' if slots != 1 else ''} at a time and {speed}"

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import CharField, Count, Func, Q, QuerySet, Value
 
 from crawling.models import BlackListEntry, Host, RobotsFile
-from crawling.rules.blacklist import BlackKind
+from crawling.rules.blacklist import BlacklistKind
 from dnscache.models import DnsEntry
 
 LONGEST = 260
@@ -18,7 +18,7 @@ WORDS: Mapping[str, str] = {"": "all", FETCHED_FROM: "fetched from now", TROUBLE
 
 
 @dataclass(frozen=True)
-class WantedHosts:
+class HostFilter:
     """text: part of the name. state: one of STATES, empty: any. after: the name that the page before ended with."""
 
     text: str = ""
@@ -26,7 +26,7 @@ class WantedHosts:
     after: str = ""
 
     @classmethod
-    def read(cls, query: Any) -> WantedHosts:
+    def read(cls, query: Any) -> HostFilter:
         """As an address asks; nonsense counts as nothing."""
         text, state, after = (str(query.get(name, "")).replace("\0", "").strip()[:LONGEST] for name in ("q", "state", "after"))
         return cls(text, state if state in STATES else "", after)
@@ -44,7 +44,7 @@ class WantedHosts:
         return hosts.filter(name__gt=self.after) if self.after else hosts
 
 
-def host_counts(wanted: WantedHosts) -> dict[str, int]:
+def host_counts(wanted: HostFilter) -> dict[str, int]:
     """How many hosts of each state, "" for all, its text finds; in one query."""
     sums = {state: Count("pk", filter=condition(state)) for state in STATES}
     counts = replace(wanted, state="", after="").found().aggregate(every=Count("*"), **sums)
@@ -61,7 +61,7 @@ def condition(state: str) -> Q:
 
 
 def blocks() -> QuerySet[BlackListEntry]:
-    return BlackListEntry.objects.filter(kind=BlackKind.HOST, removed_at=None)
+    return BlackListEntry.objects.filter(kind=BlacklistKind.HOST, removed_at=None)
 
 
 def _without_robots() -> QuerySet[Any]:

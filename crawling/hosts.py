@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Sum
 from django.utils import timezone
 
-from crawling.host_filter import WantedHosts, blocks
+from crawling.host_filter import HostFilter, blocks
 from crawling.models import BlackListEntry, CrawlJob, Host, HostQueue, RobotsFile
 from crawling.paging import cut
 from crawling.rules.statuses import explain
@@ -21,7 +21,7 @@ CRAWLS = 100
 
 
 @dataclass(frozen=True)
-class Known:
+class HostSummary:
     """A host and what is known of it. `leased_by` names the crawl that is fetching from it; `trouble` what went wrong lately."""
 
     host: Host
@@ -44,7 +44,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Visitor:
+class VisitingCrawl:
     """A crawl that has met a host in its latest run."""
 
     crawl: CrawlJob
@@ -53,14 +53,14 @@ class Visitor:
     done: int
 
 
-def list_hosts(wanted: WantedHosts) -> tuple[list[Known], str | None]:
+def list_hosts(wanted: HostFilter) -> tuple[list[HostSummary], str | None]:
     """A page of hosts by name, and the name to go on after."""
     found = wanted.found().select_related("shift__process__run__crawl").order_by("name")
     rows, following = cut(list(found[: HOSTS + 1]), HOSTS, lambda host: host.name)
-    return know(rows), following
+    return summarize_hosts(rows), following
 
 
-def know(hosts: Sequence[Host]) -> list[Known]:
+def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
     """What is known of these hosts, in a fixed number of queries."""
     names = [host.name for host in hosts]
     entries = {entry.name: entry for entry in DnsEntry.objects.filter(name__in={bare(name) for name in names})}
@@ -76,13 +76,13 @@ def know(hosts: Sequence[Host]) -> list[Known]:
 
 def _known(
     host: Host, entries: Mapping[str, DnsEntry], robots: RobotsFile | None, block: BlackListEntry | None, work: Mapping[str, int]
-) -> Known:
+) -> HostSummary:
     entry, shift = entries.get(bare(host.name)), host.shift
     troubles: Iterable[str] = (
         entry.get_status_display() if entry and entry.status != DnsEntry.Status.OK else "",
         explain(robots.status) if robots and (robots.status < 0 or robots.status >= 500) else "",
     )
-    return Known(
+    return HostSummary(
         host=host,
         addresses=list(entry.addresses) if entry else [],
         robots=_robots(robots),
@@ -106,7 +106,7 @@ def bare(name: str) -> str:
     return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
 
 
-def visitors_of(host: Host) -> list[Visitor]:
+def visitors_of(host: Host) -> list[VisitingCrawl]:
     """The crawls whose latest run has met the host, those with most to do first."""
     queues = HostQueue.objects.filter(host=host, run__is_latest=True).select_related("run__crawl").order_by("-queued", "-pk")
-    return [Visitor(queue.run.crawl, queue.run.state, queue.queued, queue.done) for queue in queues[:CRAWLS]]
+    return [VisitingCrawl(queue.run.crawl, queue.run.state, queue.queued, queue.done) for queue in queues[:CRAWLS]]

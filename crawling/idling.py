@@ -68,14 +68,14 @@ WHERE p.id = ANY(ARRAY(
 """  # noqa: S608  # a constant
 
 
-class Why(NamedTuple):
+class WaitReason(NamedTuple):
     """The state to show and its sentence."""
 
     state: str
     reason: str
 
 
-class Next(NamedTuple):
+class NextHostQueue(NamedTuple):
     """A run's host queue that is free in so many seconds. taken_by: the other crawl that has the host leased; is_held: it waits for
     its name; outage: what the host was found to be like when it was last tried, if it let nothing be fetched."""
 
@@ -88,7 +88,7 @@ class Next(NamedTuple):
     outage: Outage | None
 
 
-def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None) -> dict[int, Why]:
+def wait_reasons(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None) -> dict[int, WaitReason]:
     """Return, by run id, why those of the runs have no shift at the moment. Each is a run that may work.
 
     waits: what the runs' processes wait for at the bank, of whoever has asked already: to know means to look at the whole bank.
@@ -99,11 +99,11 @@ def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None)
     if not idle:
         return {}
     states = {run.pk: run.state for run in runs}
-    why = {run: Why(states[run], "It is about to ask the bank for a shift.") for run in idle}
-    at_bank = {run: Why(states[run], GRANTED) for run, p in idle.items() if _is_granted(p)}
+    why = {run: WaitReason(states[run], "It is about to ask the bank for a shift.") for run in idle}
+    at_bank = {run: WaitReason(states[run], GRANTED) for run, p in idle.items() if _is_granted(p)}
     run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
     at_bank.update(
-        (run_of[process], Why("waiting", wait.reason)) for process, wait in (waits_of(run_of) if waits is None else waits).items()
+        (run_of[process], WaitReason("waiting", wait.reason)) for process, wait in (waits_of(run_of) if waits is None else waits).items()
     )
     # All queues of a run are looked through for this, so only where it matters.
     resting = next_hosts(list(idle.keys() - at_bank.keys()))
@@ -112,7 +112,7 @@ def why_idle(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None)
 
 
 def waiting_runs() -> list[int]:
-    """The runs that `why_idle` calls waiting, without the reasons, which cost more: a look at the whole bank."""
+    """The runs that `wait_reasons` calls waiting, without the reasons, which cost more: a look at the whole bank."""
     with connection.cursor() as cursor:
         cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")
         rows = cursor.fetchall()
@@ -121,7 +121,7 @@ def waiting_runs() -> list[int]:
     return sorted(at_bank | {host.run for host in next_hosts(list(beside)) if host.taken_by})
 
 
-def next_hosts(run_ids: list[int]) -> list[Next]:
+def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
     """Of each run with work a host queue that is free, or will be first."""
     if not run_ids:
         return []
@@ -134,20 +134,22 @@ def next_hosts(run_ids: list[int]) -> list[Next]:
         return free
 
 
-def _next(*row: Any) -> Next:
-    return Next._make([*row[:-1], read_outage(json.loads(row[-1] or "null"))])
+def _next(*row: Any) -> NextHostQueue:
+    return NextHostQueue._make([*row[:-1], read_outage(json.loads(row[-1] or "null"))])
 
 
-def _at_host(state: str, host: Next) -> Why:
+def _at_host(state: str, host: NextHostQueue) -> WaitReason:
     if host.taken_by:
-        return Why("waiting", f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns.")
+        return WaitReason(
+            "waiting", f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns."
+        )
     if host.is_held:
-        return Why(state, f"{host.name} waits for its name: no name server has answered yet.")
+        return WaitReason(state, f"{host.name} waits for its name: no name server has answered yet.")
     if host.seconds > 1 and host.outage:
-        return Why(state, f"Waiting for {host.name}. {host.outage.sentence}")
+        return WaitReason(state, f"Waiting for {host.name}. {host.outage.sentence}")
     if host.seconds > 1:
-        return Why(state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s.")
-    return Why(state, "It is about to ask the bank for a shift.")
+        return WaitReason(state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s.")
+    return WaitReason(state, "It is about to ask the bank for a shift.")
 
 
 def _is_granted(process: RunProcess) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crawling.history import history_of, referrers_of
 from crawling.models import CrawlJob, Url
 from crawling.rules.addresses import dns_name, read_address
-from crawling.why import Answer, why
+from crawling.why import UrlDecision, why
 from dnscache.models import DnsEntry
 
 #: runs whose fetches are shown
@@ -16,7 +16,7 @@ MOST_RUNS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class UrlOccurrence:
     """What became of the address in one run, and on whose page it was found there; `referrer` is empty for a seed."""
 
     row: Url
@@ -30,8 +30,8 @@ class Inspection:
     url: str
     name: str
     entry: DnsEntry | None
-    answers: Sequence[Answer]
-    history: Sequence[Met]
+    answers: Sequence[UrlDecision]
+    history: Sequence[UrlOccurrence]
     more_runs: bool
 
     @property
@@ -51,6 +51,6 @@ def inspect(text: str, *, crawl: CrawlJob | None = None) -> Inspection:
         name=name,
         entry=DnsEntry.objects.filter(name=name).first() if name else None,
         answers=why(text, crawl=crawl)[1],
-        history=[Met(row, referrers.get(row.pk, "")) for row in rows],
+        history=[UrlOccurrence(row, referrers.get(row.pk, "")) for row in rows],
         more_runs=older is not None,
     )

@@ -15,9 +15,9 @@ from allocation.services import take_lease
 from crawling.cores import on_one_core
 from crawling.models import RunProcess
 from crawling.presence import present
-from crawling.services.shifts import begin_shift, leave
+from crawling.services.shifts import begin_shift, settle_ended_shift
 from crawling.shift.arrays import send_lists_quickly
-from crawling.shift.buyer import Buyer
+from crawling.shift.buyer import ShiftGrants
 from crawling.shift.lease import LeaseThread
 from crawling.shift.work import ShiftWork
 
@@ -45,7 +45,7 @@ def _run(process_id: int, epoch: int, worker: str) -> str:
         with on_one_core():
             return _work(process, process_id, epoch, worker)
     finally:
-        leave(process, epoch=epoch, worker=worker)
+        settle_ended_shift(process, epoch=epoch, worker=worker)
 
 
 def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
@@ -53,7 +53,7 @@ def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
     if shift is None:
         return "the run does not want a shift any more"
     lease = LeaseThread(process_id=process_id, epoch=epoch, worker=worker, shift_id=shift.pk)
-    work = ShiftWork(shift, lease, Buyer(shift))
+    work = ShiftWork(shift, lease, ShiftGrants(shift))
 
     def wind_down(signum: int, frame: FrameType | None) -> None:
         work.stop("its worker was told to stop")

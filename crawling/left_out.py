@@ -21,7 +21,7 @@ KINDS = {UrlState.EXCLUDED: "excluded", UrlState.FAILED: "failed"}
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class NotFetchedReason:
     """`key` names it in addresses. unlisted: so many of its addresses were only counted. status: of those that a try may change."""
 
     key: str
@@ -33,7 +33,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class NotFetched:
     """An address, why it is not there, and the page that it was met on first, "" for a seed. id: what a list goes on after."""
 
     id: int
@@ -51,20 +51,24 @@ class _Row(NamedTuple):
     via: int | None
 
 
-def reasons_of(run: Run) -> list[Reason]:
+def reasons_of(run: Run) -> list[NotFetchedReason]:
     """Those that there are: the rules in the order in which they are asked, then the others, the commonest first."""
     counts = VerdictCount.objects.filter(run=run).exclude(kept=0, more=0)
     rules = sorted(((Rule(row.rule), row) for row in counts), key=lambda one: one[0].number)
-    found = [Reason(f"rule-{rule}", "kept out", f"rule {rule.number}, {rule.words}", row.kept + row.more, row.more) for rule, row in rules]
+    found = [
+        NotFetchedReason(f"rule-{rule}", "kept out", f"rule {rule.number}, {rule.words}", row.kept + row.more, row.more)
+        for rule, row in rules
+    ]
     statuses = RunStatusCount.objects.filter(run=run, state__in=KINDS, urls__gt=0).order_by("state", "-urls", "status")
     found += [
-        Reason(f"{row.state}{row.status}", KINDS[UrlState(row.state)], explain(row.status), row.urls, status=_may(row)) for row in statuses
+        NotFetchedReason(f"{row.state}{row.status}", KINDS[UrlState(row.state)], explain(row.status), row.urls, status=_may(row))
+        for row in statuses
     ]
     sums = counts_of([run.pk])[run.pk]
     if sums.quarantined:
-        found.append(Reason(HELD, "held", "looks like a trap's, and waits for an operator's word", sums.quarantined))
+        found.append(NotFetchedReason(HELD, "held", "looks like a trap's, and waits for an operator's word", sums.quarantined))
     if sums.duplicate:
-        found.append(Reason(COPY, "not kept twice", "the content of another page of the run", sums.duplicate))
+        found.append(NotFetchedReason(COPY, "not kept twice", "the content of another page of the run", sums.duplicate))
     return found
 
 
@@ -72,20 +76,20 @@ def _may(row: RunStatusCount) -> int | None:
     return row.status if row.state == UrlState.FAILED else None
 
 
-def left_out(run: Run, key: str, *, after: int = 0, limit: int) -> tuple[list[LeftOut], int | None]:
+def not_fetched_urls(run: Run, key: str, *, after: int = 0, limit: int) -> tuple[list[NotFetched], int | None]:
     """A page of the addresses of one reason, in the order of finding, and the id to go on after."""
     rows, following = cut(_read(run, key, after, limit + 1), limit, lambda row: row.id)
     urls = dict(Url.objects.filter(pk__in={row.via for row in rows if row.via is not None}).values_list("pk", "url"))
-    items = [LeftOut(row.id, row.url, row.sentence, row.depth, urls.get(row.via or 0, "")) for row in rows]
+    items = [NotFetched(row.id, row.url, row.sentence, row.depth, urls.get(row.via or 0, "")) for row in rows]
     return items, following
 
 
-def each_left_out(run: Run, reasons: Sequence[Reason]) -> Iterator[dict[str, Any]]:
+def each_not_fetched_url(run: Run, reasons: Sequence[NotFetchedReason]) -> Iterator[dict[str, Any]]:
     """All addresses of these reasons, so many at a time in memory."""
     for reason in reasons:
         after: int | None = 0
         while after is not None:
-            rows, after = left_out(run, reason.key, after=after, limit=CHUNK)
+            rows, after = not_fetched_urls(run, reason.key, after=after, limit=CHUNK)
             yield from ({"kind": reason.kind, "reason": reason.words, **asdict(row)} for row in rows)
 
 

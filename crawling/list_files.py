@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from crawling.idling import waiting_runs
-from crawling.listing import Wanted, page_of, sortable
+from crawling.listing import CrawlFilter, page_of, sortable
 from crawling.row_files import TYPES, lines_of
 from crawling.sending import Download
 
@@ -15,12 +15,12 @@ from crawling.sending import Download
 CHUNK = 200
 
 
-def crawls_file(wanted: Wanted, kind: str) -> Download:
+def crawls_file(wanted: CrawlFilter, kind: str) -> Download:
     """The crawls wanted; kind: one of TYPES. Each as `/api/crawls` has it."""
     return Download(f"crawls.{kind}", TYPES[kind], lines_of(_crawls(wanted), kind))
 
 
-def _crawls(wanted: Wanted) -> Iterator[dict[str, Any]]:
+def _crawls(wanted: CrawlFilter) -> Iterator[dict[str, Any]]:
     """By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line is slow."""
     waiting = waiting_runs()
     wanted = sortable(replace(wanted, after=None), waiting)

@@ -15,7 +15,7 @@ from crawling.idling import waiting_runs
 from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import SEARCHED, WORKING_STATES
 from crawling.selectors import CrawlView, crawl_views
-from crawling.span import ALWAYS, Span
+from crawling.span import ALWAYS, TimeRange
 
 CRAWLS_PER_PAGE = 50
 LONGEST_SEARCH = 200
@@ -33,7 +33,7 @@ NEWEST_FIRST = "-made"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CrawlFilter:
     """What the address asks for; nonsense counts as nothing. `after`: the id of the crawl that the page before ended with.
 
     span: of the latest run's first fetch.
@@ -44,10 +44,10 @@ class Wanted:
     tag: str = ""
     sort: str = NEWEST_FIRST
     after: int | None = None
-    span: Span = ALWAYS
+    span: TimeRange = ALWAYS
 
     @classmethod
-    def read(cls, query: Any) -> Wanted:
+    def read(cls, query: Any) -> CrawlFilter:
         state, sort, after = query.get("state", ""), query.get("sort", ""), query.get("after", "")
         return cls(
             state=state if state in STATES else "",
@@ -55,7 +55,7 @@ class Wanted:
             tag=_words(query, "tag"),
             sort=sort if sort.removeprefix("-") in SORTS else NEWEST_FIRST,
             after=whole_number(after),
-            span=Span.read(query),
+            span=TimeRange.read(query),
         )
 
     @property
@@ -84,7 +84,7 @@ class Listing:
     any_at_all: bool
 
 
-def list_crawls(wanted: Wanted) -> Listing:
+def list_crawls(wanted: CrawlFilter) -> Listing:
     """Find what is wanted, in a fixed number of queries."""
     waiting = waiting_runs()
     states = _states(wanted, waiting)
@@ -103,7 +103,7 @@ def list_crawls(wanted: Wanted) -> Listing:
     )
 
 
-def page_of(wanted: Wanted, waiting: Collection[int], most: int) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
+def page_of(wanted: CrawlFilter, waiting: Collection[int], most: int) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
     """So many of the crawls wanted, and the id to go on after; None at the end. waiting: the runs that wait."""
     rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
     # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
@@ -113,14 +113,14 @@ def page_of(wanted: Wanted, waiting: Collection[int], most: int) -> tuple[list[t
     return list(zip(crawls, crawl_views(crawls), strict=True)), ids[-2] if len(ids) > most else None
 
 
-def sortable(wanted: Wanted, waiting: Collection[int]) -> Wanted:
+def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
     """The same, by age if the crawls found are too many for the counts of each to be added up."""
     if wanted.sort.removeprefix("-") not in BY_COUNTS or found_crawls(wanted, waiting).count() <= MOST_SUMMED:
         return wanted
     return without_sums(wanted)
 
 
-def found_crawls(wanted: Wanted, waiting: Collection[int]) -> Any:
+def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
     """The crawls that search, tag and state leave, each with `latest`, its latest run's id. waiting: the runs that wait."""
     crawls = CrawlJob.objects.annotate(last=FilteredRelation("runs", condition=Q(runs__is_latest=True))).annotate(latest=F("last__pk"))
     if wanted.search:
@@ -143,7 +143,7 @@ def _holds(text: str) -> Q:
     return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
 
 
-def _states(wanted: Wanted, waiting: Collection[int]) -> dict[str, int]:
+def _states(wanted: CrawlFilter, waiting: Collection[int]) -> dict[str, int]:
     if not (wanted.search or wanted.tag or wanted.span):
         return state_counts(waiting)
     found = found_crawls(replace(wanted, state=""), waiting)
@@ -158,7 +158,7 @@ def _states(wanted: Wanted, waiting: Collection[int]) -> dict[str, int]:
 
 def state_counts(waiting: Collection[int]) -> dict[str, int]:
     """All crawls by the state that is shown of them; `waiting` are the runs that wait. No crawl's row is read."""
-    latest = Run.everything.filter(is_latest=True).order_by()  # none that is being deleted is the latest; the index knows no more
+    latest = Run.all_objects.filter(is_latest=True).order_by()  # none that is being deleted is the latest; the index knows no more
     counts = dict(latest.values_list("state").annotate(n=Count("*")))
     if waiting:
         at_work = latest.filter(state__in=WORKING_STATES)  # as all that wait are: the index has these together
@@ -177,7 +177,7 @@ def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
     return {state: counts[state] for state in STATES if counts.get(state)}
 
 
-def without_sums(wanted: Wanted) -> Wanted:
+def without_sums(wanted: CrawlFilter) -> CrawlFilter:
     return replace(wanted, sort=NEWEST_FIRST) if wanted.sort.removeprefix("-") in BY_COUNTS else wanted
 
 
@@ -197,7 +197,7 @@ def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
     return crawls.annotate(by=by).order_by(F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk")
 
 
-def _after(rows: QuerySet[Any], wanted: Wanted) -> Any:
+def _after(rows: QuerySet[Any], wanted: CrawlFilter) -> Any:
     """What follows the crawl that the page before ended with, wherever that crawl stands by now."""
     last = rows.filter(pk=wanted.after).values_list("pk", "by").first() if wanted.after is not None else None
     if last is None:

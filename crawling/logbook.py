@@ -10,7 +10,7 @@ from crawling.models import Level, LogLine
 LONGEST = 2000
 
 
-class Line(NamedTuple):
+class NewLogLine(NamedTuple):
     """What happened, and to which URL if it was about one."""
 
     message: str
@@ -20,10 +20,10 @@ class Line(NamedTuple):
 
 def write(run_id: int, message: str, *, level: Level = Level.INFO, url: str = "") -> None:
     """Add one line."""
-    write_all(run_id, [Line(message, level, url)])
+    write_all(run_id, [NewLogLine(message, level, url)])
 
 
-def write_all(run_id: int, lines: Sequence[Line]) -> None:
+def write_all(run_id: int, lines: Sequence[NewLogLine]) -> None:
     """Add lines in one statement; none costs nothing."""
     if lines:
         LogLine.objects.bulk_create(

@@ -55,7 +55,7 @@ class MemoryLimit:
         threading.stack_size(0)
 
 
-def be_ended_first() -> None:
+def prefer_oom_kill() -> None:
     """Let the kernel end this process before others when a machine has no memory left."""
     if sys.platform == "linux":
         Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)

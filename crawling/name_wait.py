@@ -9,16 +9,16 @@ from crawling.frontier.names import MOST, gate_is_wanted, names_due
 from crawling.models import HostQueue
 from crawling.models.jobs import WORKING_STATES
 from crawling.rules.addresses import dns_name
-from dnscache.ahead.beat import living
 from dnscache.answers import MOST_TRIES
 from dnscache.gate import settled
 from dnscache.models import DnsEntry
+from dnscache.preresolver.heartbeat import living
 from dnscache.resolution import Resolution
 from dnscache.selectors import pinned_names
 
 
 @dataclass
-class Wait:
+class NameWaitReason:
     """Why a host waits. `sentences` say what holds for its name, the first being the answer."""
 
     host: str
@@ -34,10 +34,10 @@ class Wait:
         return bool(self.entry and self.entry.retry_at and self.entry.retry_at.timestamp() > time.time())
 
 
-def why_waits(host: str) -> Wait:
+def why_waits(host: str) -> NameWaitReason:
     """Say what a host waits for, as far as names go, and which crawls want it."""
     name = dns_name(host)
-    wait = Wait(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
+    wait = NameWaitReason(host, name, DnsEntry.objects.filter(name=name).first() if name else None)
     which = {"host__dns_name": name} if name else {"host__name": host}  # the hosts of one name differ by their ports
     wait.queues = list(
         HostQueue.objects.filter(**which, queued__gt=0, run__state__in=WORKING_STATES).select_related("run__crawl", "host__shift")
@@ -47,7 +47,7 @@ def why_waits(host: str) -> Wait:
     return wait
 
 
-def _sentences(wait: Wait) -> list[str]:
+def _sentences(wait: NameWaitReason) -> list[str]:
     entry, name = wait.entry, wait.name
     if not name:
         return ["Nobody asks DNS for this host: it is an address, no host name at all, or a name that belongs to nobody."]

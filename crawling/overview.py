@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from crawling.idling import Why, waiting_runs, why_idle
+from crawling.idling import WaitReason, wait_reasons, waiting_runs
 from crawling.listing import state_counts
 from crawling.models import CrawlJob, Run, RunCount, Shift
 from crawling.models.jobs import WORKING_STATES, RunState
@@ -23,7 +23,7 @@ RECENT = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class AtWork:
+class ActiveCrawl:
     """A crawl that is fetching, and how many pages a second."""
 
     crawl: CrawlJob
@@ -32,15 +32,15 @@ class AtWork:
 
 
 @dataclass(frozen=True)
-class Idle:
+class IdleCrawl:
     """A crawl that waits or rests, and on what."""
 
     crawl: CrawlJob
-    why: Why
+    why: WaitReason
 
 
 @dataclass(frozen=True)
-class Worry:
+class CrawlProblem:
     """A crawl that needs attention: it failed, paused by itself, or has fallen silent."""
 
     crawl: CrawlJob
@@ -57,12 +57,12 @@ class CrawlsNow:
     """
 
     states: dict[str, int]
-    at_work: Sequence[AtWork]
+    at_work: Sequence[ActiveCrawl]
     working: int
-    idle: Sequence[Idle]
+    idle: Sequence[IdleCrawl]
     waiting: int
     resting: int
-    worries: Sequence[Worry]
+    worries: Sequence[CrawlProblem]
     worried: int
     pages_per_second: float
 
@@ -80,13 +80,13 @@ def crawls_now() -> CrawlsNow:
     idle = [runs[pk] for pk in waiting[:SOME] if pk in runs]
     idle += _resting({*waiting, *working}, SOME - len(idle))
     views = crawl_views([run.crawl for run in busy])
-    reasons = why_idle(idle)
+    reasons = wait_reasons(idle)
     worries = _worries()
     return CrawlsNow(
         states=states,
-        at_work=[AtWork(run.crawl, view, rates.get(run.pk)) for run, view in zip(busy, views, strict=True)],
+        at_work=[ActiveCrawl(run.crawl, view, rates.get(run.pk)) for run, view in zip(busy, views, strict=True)],
         working=len(working),
-        idle=[Idle(run.crawl, reasons.get(run.pk, Why(run.state, run.reason))) for run in idle],
+        idle=[IdleCrawl(run.crawl, reasons.get(run.pk, WaitReason(run.state, run.reason))) for run in idle],
         waiting=states.get("waiting", 0),
         resting=max(0, sum(states.get(state, 0) for state in WORKING_STATES) - len(working)),
         worries=worries[:MOST_WORRIES],
@@ -102,7 +102,7 @@ def _resting(others: Collection[int], most: int) -> list[Run]:
     return list(Run.objects.filter(state__in=WORKING_STATES).exclude(pk__in=others).select_related("crawl").order_by("pk")[:most])
 
 
-def _worries() -> list[Worry]:
+def _worries() -> list[CrawlProblem]:
     """Troubles first, then what failed within a day. At most a hundred of each are read."""
     now = timezone.now()
     quiet_since = now - timedelta(seconds=QUIET_SECONDS)
@@ -113,7 +113,7 @@ def _worries() -> list[Worry]:
     silent = latest.filter(Exists(alive), ~Exists(heard), state=RunState.RUNNING)[:100]
     failed = latest.filter(state=RunState.FAILED, finished_at__gte=now - RECENT)[:100]
     return [
-        *(Worry(run.crawl, "paused", run.trouble) for run in paused),
-        *(Worry(run.crawl, "running", "Its shift has written nothing for five minutes.") for run in silent),
-        *(Worry(run.crawl, "failed", run.reason) for run in failed),
+        *(CrawlProblem(run.crawl, "paused", run.trouble) for run in paused),
+        *(CrawlProblem(run.crawl, "running", "Its shift has written nothing for five minutes.") for run in silent),
+        *(CrawlProblem(run.crawl, "failed", run.reason) for run in failed),
     ]

@@ -14,7 +14,7 @@ from crawling.rules.hotspots import count_at
 
 
 @dataclass(frozen=True)
-class Hot:
+class PopularPage:
     """A page that several crawls want. count: how often of late; it halves every hour."""
 
     url: str
@@ -31,7 +31,7 @@ class PageCache:
     crawls: int
     answers: int
     saved: int
-    hot: Sequence[Hot]
+    hot: Sequence[PopularPage]
 
     @property
     def hit_rate(self) -> float:
@@ -48,5 +48,5 @@ def page_cache(*, most: int) -> PageCache:
         crawls=reusing.values("crawl").distinct().count(),
         answers=int(sums["answers"] or 0),
         saved=int(sums["saved"] or 0),
-        hot=[Hot(row.url, round(count_at(row.heat, now), 2), row.wanted, row.reused, row.wanted_at) for row in rows],
+        hot=[PopularPage(row.url, round(count_at(row.heat, now), 2), row.wanted, row.reused, row.wanted_at) for row in rows],
     )

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from crawling.asked import asked_text
 from crawling.models import Page, Run
-from crawling.span import ALWAYS, Span
+from crawling.span import ALWAYS, TimeRange
 
 CHUNK = 500
 REDIRECTS = (300, 399)
@@ -28,7 +28,7 @@ class PageFilter:
 
     text: str = ""
     status: str = ""
-    span: Span = ALWAYS
+    span: TimeRange = ALWAYS
     is_unread: bool = False
 
     def __bool__(self) -> bool:
@@ -70,7 +70,7 @@ def asked_pages(request: HttpRequest) -> PageFilter:
     return PageFilter(
         asked_text(request, "q"),
         status if STATUS.fullmatch(status) else "",
-        Span.read(request.GET),
+        TimeRange.read(request.GET),
         is_unread=request.GET.get("unread") == "1",
     )
 

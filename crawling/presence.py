@@ -19,7 +19,7 @@ from django.conf import settings
 logger = logging.getLogger(__name__)
 
 
-class Absent(NamedTuple):
+class DeadShift(NamedTuple):
     """A shift whose process has ended without taking its file away."""
 
     process_id: int
@@ -45,7 +45,7 @@ def present(process_id: int, epoch: int, worker: str) -> Iterator[None]:
         os.close(file)
 
 
-def absent(but: str = "") -> Iterator[Absent]:
+def absent(but: str = "") -> Iterator[DeadShift]:
     """The shifts that nobody works on any more, without those of the worker `but`. Each file is taken away once the caller asks for
     the next one."""
     for path in sorted(_folder().glob("[0-9]*-*")):
@@ -55,7 +55,7 @@ def absent(but: str = "") -> Iterator[Absent]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(file).st_nlink:  # nobody has taken it away meanwhile
                     process_id, _, epoch = path.name.partition("-")
-                    lost = Absent(int(process_id), int(epoch), os.read(file, 1000).decode())
+                    lost = DeadShift(int(process_id), int(epoch), os.read(file, 1000).decode())
                     if lost.worker != but:
                         yield lost
                         path.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from crawling.models import ArchiveFile, CrawlJob, Run, RunTotal
 from crawling.models.jobs import ENDED_STATES
-from crawling.rules.retention import Fate, Kept, Retention, fates, read_retention
+from crawling.rules.retention import RetainedRun, Retention, RunFate, fates, read_retention
 
 #: pages of later runs whose payload is in an earlier one, since the server said that nothing had changed
 REFERENCES = """
@@ -25,7 +25,7 @@ GROUP BY 1, 2
 
 
 @dataclass(frozen=True)
-class Loss:
+class DeletionLoss:
     """What goes with runs that are deleted."""
 
     runs: int = 0
@@ -42,14 +42,14 @@ class KeptRun:
     run: Run
     pages: int
     file_bytes: int
-    fate: Fate
+    fate: RunFate
 
 
-def loss_of(runs: Collection[int]) -> Loss:
+def loss_of(runs: Collection[int]) -> DeletionLoss:
     """Counts of the runs with these ids."""
     counts = RunTotal.objects.filter(run__in=runs).aggregate(urls=Sum("discovered"), pages=Sum("fetched"))
     files = ArchiveFile.objects.filter(run__in=runs, committed_length__gt=0).aggregate(n=Count("pk"), size=Sum("committed_length"))
-    return Loss(len(runs), counts["urls"] or 0, counts["pages"] or 0, files["n"] or 0, files["size"] or 0)
+    return DeletionLoss(len(runs), counts["urls"] or 0, counts["pages"] or 0, files["n"] or 0, files["size"] or 0)
 
 
 def references(crawl: CrawlJob) -> Mapping[int, Mapping[int, int]]:
@@ -68,7 +68,7 @@ def rules_of(crawl: CrawlJob) -> Retention:
     return rules or Retention()
 
 
-def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[Fate]:
+def fates_of(crawl: CrawlJob, now: datetime, rules: Retention | None = None) -> Sequence[RunFate]:
     """What becomes of the crawl's runs by its rules, or by others; the latest first."""
     rules, kept = rules or rules_of(crawl), _kept(crawl)
     told = fates(rules, kept, now)
@@ -100,9 +100,9 @@ def _sizes(crawl: CrawlJob) -> list[tuple[Run, int]]:
     return [(run, sizes.get(run.pk, 0)) for run in crawl.runs.order_by("-number")]
 
 
-def _kept(crawl: CrawlJob) -> list[Kept]:
+def _kept(crawl: CrawlJob) -> list[RetainedRun]:
     """As if none needed another."""
-    return [Kept(run.number, _ended_at(run), size, {}) for run, size in _sizes(crawl)]
+    return [RetainedRun(run.number, _ended_at(run), size, {}) for run, size in _sizes(crawl)]
 
 
 def _ended_at(run: Run) -> datetime | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from crawling.counts import Counts, counts_of
-from crawling.idling import Why, why_idle
+from crawling.counts import RunCounts, counts_of
+from crawling.idling import WaitReason, wait_reasons
 from crawling.models import CrawlJob
 from crawling.models.jobs import WORKING_STATES
 from crawling.paging import cut
@@ -22,7 +22,7 @@ class RunView:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    counts: Counts
+    counts: RunCounts
 
 
 def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tuple[list[RunView], int | None]:
@@ -31,11 +31,11 @@ def list_runs(crawl: CrawlJob, *, before: int | None = None, limit: int) -> tupl
     found = found if before is None else found.filter(number__lt=before)
     runs, following = cut(list(found[: limit + 1]), limit, lambda run: run.number)
     counts = counts_of([run.pk for run in runs])
-    idle = why_idle([run for run in runs if run.state in WORKING_STATES])
+    idle = wait_reasons([run for run in runs if run.state in WORKING_STATES])
     views = [
         RunView(
             run.number,
-            *idle.get(run.pk, Why(run.state, run.reason)),
+            *idle.get(run.pk, WaitReason(run.state, run.reason)),
             run.created_at,
             run.started_at,
             run.finished_at,

@@ -18,7 +18,7 @@ LOOKED_AT = 2_000
 
 
 @dataclass(frozen=True)
-class Found:
+class PageSearchResult:
     """The latest first; `is_more`: there are others. `is_common`: so many that these may not be the latest of all."""
 
     pages: Sequence[Page]
@@ -31,7 +31,7 @@ def holds(text: str) -> Q:
     return Q(final_url__icontains=text) | Q(title__icontains=text)
 
 
-def search_pages(text: str) -> Found:
+def search_pages(text: str) -> PageSearchResult:
     """Pages whose address or title holds the text, in any case. Two queries. Raises SearchTookTooLong."""
     with time_limit():
         # In no order: to sort all pages that hold "html" would mean to read them all.
@@ -42,4 +42,4 @@ def search_pages(text: str) -> Found:
             .order_by("-fetched_at", "-url_id")
         )
         found = list(pages[:PAGES])
-    return Found(found, is_more=len(ids) > PAGES, is_common=len(ids) > LOOKED_AT)
+    return PageSearchResult(found, is_more=len(ids) > PAGES, is_common=len(ids) > LOOKED_AT)

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from allocation.numbers import whole_number
 from allocation.snapshot import WaitRow
-from crawling.counts import Counts, counts_of
+from crawling.counts import RunCounts, counts_of
 from crawling.errors import UnknownCrawl
-from crawling.idling import Why, why_idle
+from crawling.idling import WaitReason, wait_reasons
 from crawling.models import CrawlJob, Run, UrlState
 from crawling.models.jobs import WORKING_STATES
 
@@ -34,7 +34,7 @@ class CrawlView:
     run_id: int | None
     state: str
     reason: str
-    counts: Counts
+    counts: RunCounts
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -97,26 +97,26 @@ def crawl_view(crawl: CrawlJob) -> CrawlView:
 
 
 def run_view(run: Run, *, waits: Mapping[int, WaitRow] | None = None) -> CrawlView:
-    """The crawl as one of its runs has it, which need not be the latest. waits: as in `why_idle`."""
-    idle = why_idle([run], waits=waits) if run.state in WORKING_STATES else {}
+    """The crawl as one of its runs has it, which need not be the latest. waits: as in `wait_reasons`."""
+    idle = wait_reasons([run], waits=waits) if run.state in WORKING_STATES else {}
     return _view(run.crawl, run, counts_of([run.pk]), idle)
 
 
-def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, Why] | None = None) -> list[CrawlView]:
-    """Views in the order given. `idle`: what `why_idle` has said already of all their runs at work."""
+def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, WaitReason] | None = None) -> list[CrawlView]:
+    """Views in the order given. `idle`: what `wait_reasons` has said already of all their runs at work."""
     latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
     runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
     counts = counts_of([run.pk for run in runs.values()])
     if idle is None:
-        idle = why_idle([run for run in runs.values() if run.state in WORKING_STATES])
+        idle = wait_reasons([run for run in runs.values() if run.state in WORKING_STATES])
     return [_view(crawl, runs.get(crawl.pk), counts, idle) for crawl in crawls]
 
 
-def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: Mapping[int, Why]) -> CrawlView:
+def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, RunCounts], idle: Mapping[int, WaitReason]) -> CrawlView:
     if run is None:
         state, reason = "draft", "Not started yet."
     else:
-        state, reason = idle.get(run.pk, Why(run.state, run.reason))
+        state, reason = idle.get(run.pk, WaitReason(run.state, run.reason))
     return CrawlView(
         id=crawl.pk,
         name=crawl.name,
@@ -126,7 +126,7 @@ def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, Counts], idle: Map
         run=run.number if run else None,
         state=state,
         reason=reason,
-        counts=counts[run.pk] if run else Counts(),
+        counts=counts[run.pk] if run else RunCounts(),
         created_at=crawl.created_at,
         started_at=run.started_at if run else None,
         finished_at=run.finished_at if run else None,

@@ -10,14 +10,14 @@ from django.db.models import Q
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeRange:
     """From `since` on, and before `until`; None: no bound."""
 
     since: datetime | None = None
     until: datetime | None = None
 
     @classmethod
-    def read(cls, query: Mapping[str, str]) -> Span:
+    def read(cls, query: Mapping[str, str]) -> TimeRange:
         """Of an address, in ISO 8601, in UTC where nothing else is said; nonsense counts as nothing."""
         return cls(*(_moment(query.get(name, "")) for name in ("since", "until")))
 
@@ -30,7 +30,7 @@ class Span:
         return Q(**{name: moment for name, moment in bounds.items() if moment})
 
 
-ALWAYS = Span()
+ALWAYS = TimeRange()
 
 
 def _moment(text: str) -> datetime | None:

@@ -8,7 +8,7 @@ from io import StringIO
 from itertools import chain
 from typing import Any
 
-from allocation.cells import guarded
+from allocation.csv_cells import guarded
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from crawling.keeper.leader import is_somebody_leading
 from crawling.keeper.messages import live_workers
 from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunProcess, RunState, RunTotal, Shift, Url, UrlState
 from crawling.models.jobs import ENDED_STATES
-from crawling.rules.stalls import Facts, NextHost, Stall, verdict
+from crawling.rules.stalls import NextHost, RunFacts, Stall, verdict
 
 MINUTE = timedelta(minutes=1)
 
@@ -27,7 +27,7 @@ def stall_of(run: Run, wait: WaitRow | None) -> Stall | None:
     return None if run.state in ENDED_STATES else verdict(facts_of(run, wait))
 
 
-def facts_of(run: Run, wait: WaitRow | None) -> Facts:
+def facts_of(run: Run, wait: WaitRow | None) -> RunFacts:
     """What the verdict rests on, as of now."""
     processes = list(Process.objects.filter(run_process__run=run))
     unclaimed = [one.pk for one in processes if one.lease_until is not None and not one.worker]
@@ -35,7 +35,7 @@ def facts_of(run: Run, wait: WaitRow | None) -> Facts:
     total = RunTotal.objects.filter(run=run).first()
     shift = Shift.objects.filter(process__run=run, ended_at=None).order_by("-pk").first()
     now = timezone.now()
-    return Facts(
+    return RunFacts(
         state=run.state,
         paused=_paused(run) if run.state == RunState.PAUSED else "",
         wait=wait.reason if wait else "",

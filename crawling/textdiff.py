@@ -25,7 +25,7 @@ UNSEEN = "script,style,noscript,template"
 MOST_EACH_WITH_EACH = 64
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """A line of both (`same`), of one of the two (`gone`, `added`), or how many equal ones are left out (`skipped`)."""
 
     kind: str
@@ -54,34 +54,34 @@ def _charset(page: Page) -> str:
     return page.charset or "utf-8"
 
 
-def compared(old: Page, new: Page) -> list[Line]:
+def compared(old: Page, new: Page) -> list[DiffLine]:
     """The differences between the texts of two pages. Raises ArchiveTrouble.
 
     To be called in a background job: this reads what strangers wrote.
     """
     lines = diff(text_lines(old), text_lines(new))
-    return [Line(line.kind, line.text[:MOST_SHOWN_OF_A_LINE]) for line in lines]
+    return [DiffLine(line.kind, line.text[:MOST_SHOWN_OF_A_LINE]) for line in lines]
 
 
-def diff(old: Sequence[str], new: Sequence[str]) -> list[Line]:
+def diff(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
     """The differences with a few equal lines around them; nothing if there are none."""
     return list(_diff(old, new))
 
 
-def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     at = 0
     for group in _ByUniqueLines(old, new).get_grouped_opcodes(CONTEXT):
         if skipped := group[0][1] - at:
-            yield Line("skipped", f"{skipped:,} equal line{'s' if skipped != 1 else ''}")
+            yield DiffLine("skipped", f"{skipped:,} equal line{'s' if skipped != 1 else ''}")
         for kind, old_from, old_to, new_from, new_to in group:
             if kind == "equal":
-                yield from (Line("same", line) for line in old[old_from:old_to])
+                yield from (DiffLine("same", line) for line in old[old_from:old_to])
             else:
-                yield from (Line("gone", line) for line in old[old_from:old_to])
-                yield from (Line("added", line) for line in new[new_from:new_to])
+                yield from (DiffLine("gone", line) for line in old[old_from:old_to])
+                yield from (DiffLine("added", line) for line in new[new_from:new_to])
         at = group[-1][2]
     if at and (rest := len(old) - at):
-        yield Line("skipped", f"{rest:,} equal line{'s' if rest != 1 else ''}")
+        yield DiffLine("skipped", f"{rest:,} equal line{'s' if rest != 1 else ''}")
 
 
 class _ByUniqueLines(SequenceMatcher[str]):

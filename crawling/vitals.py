@@ -22,7 +22,7 @@ SLOT = struct.Struct("<qqd")
 MOST_SLOTS = 1024
 
 
-class Hand(NamedTuple):
+class UrlInHand(NamedTuple):
     """A URL that a thread had in hand, and the processor seconds that the thread had used before it."""
 
     thread: int
@@ -63,9 +63,9 @@ class Vitals:
         at, is_asking = HEAD.unpack_from(self._memory)
         return at, is_asking
 
-    def hands(self) -> list[Hand]:
+    def hands(self) -> list[UrlInHand]:
         """What the threads have in hand, or had when the process ended."""
-        found = (Hand(*SLOT.unpack_from(self._memory, HEAD.size + number * SLOT.size)) for number in range(MOST_SLOTS))
+        found = (UrlInHand(*SLOT.unpack_from(self._memory, HEAD.size + number * SLOT.size)) for number in range(MOST_SLOTS))
         return [hand for hand in found if hand.url_id]
 
 

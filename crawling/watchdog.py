@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import psutil
 
-from crawling.vitals import Hand, Vitals
+from crawling.vitals import UrlInHand, Vitals
 
 
 @dataclass(frozen=True)
-class Finding:
+class KillReason:
     """Why a work process has to be killed. culprit: the URL that is known to be the cause, or None.
 
     is_explained: it waits for PostgreSQL, which no page can bring about.
@@ -22,7 +22,7 @@ class Finding:
     is_explained: bool = False
 
 
-def examine(pid: int, vitals: Vitals, lease_seconds: float) -> Finding | None:
+def examine(pid: int, vitals: Vitals, lease_seconds: float) -> KillReason | None:
     """What is wrong with the process; None: nothing, or nothing yet.
 
     A document may cost half a lease of processor time. Where the interpreter stands still, a third of a lease is enough for the one that
@@ -32,15 +32,15 @@ def examine(pid: int, vitals: Vitals, lease_seconds: float) -> Finding | None:
     silence = time.monotonic() - beat_at
     hand, cost = _costliest(pid, vitals.hands())
     if hand and cost > lease_seconds / 2:
-        return Finding(f"one page took {cost:.0f} s of processor time", hand.url_id)
+        return KillReason(f"one page took {cost:.0f} s of processor time", hand.url_id)
     if hand and silence > lease_seconds / 3 and cost > lease_seconds / 12 and not is_asking:
-        return Finding(f"one page kept everything else from running for {silence:.0f} s", hand.url_id)
+        return KillReason(f"one page kept everything else from running for {silence:.0f} s", hand.url_id)
     if silence > lease_seconds and not _is_stopped(pid):
-        return Finding(f"it gave no sign of life for {silence:.0f} s", is_explained=is_asking)
+        return KillReason(f"it gave no sign of life for {silence:.0f} s", is_explained=is_asking)
     return None
 
 
-def _costliest(pid: int, hands: list[Hand]) -> tuple[Hand | None, float]:
+def _costliest(pid: int, hands: list[UrlInHand]) -> tuple[UrlInHand | None, float]:
     """Which URL in hand has used the most processor time, and how many seconds."""
     try:
         used = {thread.id: thread.user_time + thread.system_time for thread in psutil.Process(pid).threads()} if hands else {}

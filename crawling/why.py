@@ -25,7 +25,7 @@ MOST_CRAWLS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class DecisionFact:
     """One part of the answer, whose sentence goes on with the address or the moment that is given.
 
     about: rule, verdict, frontier, robots, duplicate, redirect, quarantine, budget.
@@ -40,7 +40,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class UrlDecision:
     """What one crawl says of a URL. `met`: its state in the latest run; `kept out`, `never met`, or `not started` where it has none.
 
     rule, number, admits: of the rules as they stand now.
@@ -52,7 +52,7 @@ class Answer:
     rule: str
     number: int
     admits: bool
-    facts: Sequence[Fact]
+    facts: Sequence[DecisionFact]
 
     @property
     def is_pending(self) -> bool:
@@ -60,19 +60,19 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Common:
+class UrlDecisionFacts:
     """What is read once for all crawls. By crawl its latest run, by run what it knows of the URL; excepted: crawls that robots.txt does
     not bind there."""
 
     black: BlackList
-    robots: Sequence[Fact]
+    robots: Sequence[DecisionFact]
     runs: Mapping[int, Run]
     rows: Mapping[int, Url]
     verdicts: Mapping[int, Verdict]
     excepted: frozenset[int]
 
 
-def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[Answer]]:
+def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[UrlDecision]]:
     """The URL in its canonical form, and what one crawl, or each of the latest, says of it. Raises BadUrl."""
     address = read_address(text)
     crawls = [crawl] if crawl else list(CrawlJob.objects.all()[:MOST_CRAWLS])
@@ -80,12 +80,12 @@ def why(text: str, *, crawl: CrawlJob | None = None) -> tuple[str, list[Answer]]
     return address.url, [_answer(job, address, common) for job in crawls]
 
 
-def _common(address: Address, crawls: Sequence[CrawlJob]) -> Common:
+def _common(address: Address, crawls: Sequence[CrawlJob]) -> UrlDecisionFacts:
     runs = {run.crawl_id: run for run in Run.objects.filter(crawl__in=crawls, is_latest=True).select_related("crawl")}
     here = {"run__in": runs.values(), "fingerprint__in": fingerprints(address.url), "url": address.url}
     rows = Url.objects.filter(**here).select_related("queue__host", "page")
     excepted = RobotsException.objects.filter(crawl__in=crawls, host=address.host_key, expires_at__gt=timezone.now())
-    return Common(
+    return UrlDecisionFacts(
         black=black_list(),
         robots=list(_of_robots(address)),
         runs=runs,
@@ -95,11 +95,13 @@ def _common(address: Address, crawls: Sequence[CrawlJob]) -> Common:
     )
 
 
-def _answer(crawl: CrawlJob, address: Address, common: Common) -> Answer:
+def _answer(crawl: CrawlJob, address: Address, common: UrlDecisionFacts) -> UrlDecision:
     run = common.runs.get(crawl.pk)
     if run is None:
         ruling = filters_of(crawl, black=common.black).judge(address, depth=1, is_seed=address.url in crawl.seeds)
-        return _told(crawl, None, "not started", ruling, [Fact("rule", _said(ruling) + " That is so one link away from a seed.")])
+        return _describe_decision(
+            crawl, None, "not started", ruling, [DecisionFact("rule", _describe_rule(ruling) + " That is so one link away from a seed.")]
+        )
     row, verdict = common.rows.get(run.pk), common.verdicts.get(run.pk)
     filters = filters_of(crawl, run, black=common.black)
     if row:
@@ -107,14 +109,16 @@ def _answer(crawl: CrawlJob, address: Address, common: Common) -> Answer:
     else:
         depth, hops = (verdict.depth, verdict.hops) if verdict else (1, 0)
         ruling = filters.judge(address, depth=depth, hops=hops, is_seed=address.url in crawl.seeds)
-    facts = [Fact("rule", f"{_said(ruling)} So say the rules of revision {crawl.revision}.")]
+    facts = [DecisionFact("rule", f"{_describe_rule(ruling)} So say the rules of revision {crawl.revision}.")]
     facts += _of_verdict(run, verdict) if verdict and not row else ()
     facts += _of_row(run, row) if row else ()
     facts += common.robots
     if crawl.pk in common.excepted:
-        facts.append(Fact("robots", f"An administrator has excepted {address.host_key}: for this crawl its robots.txt does not bind."))
+        facts.append(
+            DecisionFact("robots", f"An administrator has excepted {address.host_key}: for this crawl its robots.txt does not bind.")
+        )
     facts += _of_budget(run, row)
-    return _told(crawl, run, UrlState(row.state).label if row else "kept out" if verdict else "never met", ruling, facts)
+    return _describe_decision(crawl, run, UrlState(row.state).label if row else "kept out" if verdict else "never met", ruling, facts)
 
 
 def _row(run: Run, url: str) -> Url | None:
@@ -128,40 +132,40 @@ def _url(url_id: int | None) -> str:
     return row.url if row else ""
 
 
-def _told(crawl: CrawlJob, run: Run | None, met: str, ruling: Ruling, facts: Sequence[Fact]) -> Answer:
-    return Answer(crawl, run, met, ruling.rule.value, ruling.rule.number, ruling.admits, facts)
+def _describe_decision(crawl: CrawlJob, run: Run | None, met: str, ruling: Ruling, facts: Sequence[DecisionFact]) -> UrlDecision:
+    return UrlDecision(crawl, run, met, ruling.rule.value, ruling.rule.number, ruling.admits, facts)
 
 
-def _said(ruling: Ruling) -> str:
+def _describe_rule(ruling: Ruling) -> str:
     said = f"Rule {ruling.rule.number}, {ruling.rule.words}, {'lets it in' if ruling.admits else 'keeps it out'}"
     return f"{said}: {ruling.sentence}." if ruling.sentence else f"{said}."
 
 
-def _of_verdict(run: Run, verdict: Verdict) -> Iterator[Fact]:
+def _of_verdict(run: Run, verdict: Verdict) -> Iterator[DecisionFact]:
     rule = Rule(verdict.rule)
     pages = f"{verdict.links:,} page{'s' * (verdict.links != 1)}"
     sentence = f"Rule {rule.number}, {rule.words}, kept it out when it was met on {pages}"
-    yield Fact("verdict", f"{sentence}, under revision {revision_in(verdict.revision)}: {verdict.sentence}.")
+    yield DecisionFact("verdict", f"{sentence}, under revision {revision_in(verdict.revision)}: {verdict.sentence}.")
     if via := _url(verdict.via):
-        yield Fact("verdict", "It was met first on:", via)
+        yield DecisionFact("verdict", "It was met first on:", via)
 
 
-def _of_row(run: Run, row: Url) -> Iterator[Fact]:
+def _of_row(run: Run, row: Url) -> Iterator[DecisionFact]:
     """What the frontier and the findings say of a URL that the run has taken up."""
     yield from _of_frontier(row)
     if via := _url(row.via):
-        yield Fact("frontier", "A redirect led there from:" if row.redirects else f"It was found at depth {row.depth} on:", via)
+        yield DecisionFact("frontier", "A redirect led there from:" if row.redirects else f"It was found at depth {row.depth} on:", via)
     pattern = TrapPattern.objects.filter(run=run, key=row.pattern).first() if row.pattern is not None else None
     if row.state == UrlState.QUARANTINED and pattern:
-        yield Fact("quarantine", f"It waits for an operator's word on {pattern.pattern}: {REASONS[pattern.rule or 'yield']}.")
+        yield DecisionFact("quarantine", f"It waits for an operator's word on {pattern.pattern}: {REASONS[pattern.rule or 'yield']}.")
     page: Page | None = getattr(row, "page", None)
     if page and (original := _url(page.duplicate_of)):
-        yield Fact("duplicate", "Its content is that of a page fetched before, whose copies are not kept twice:", original)
+        yield DecisionFact("duplicate", "Its content is that of a page fetched before, whose copies are not kept twice:", original)
     if page and is_redirect(page.status):
         yield from _chain(run, page)
 
 
-def _of_frontier(row: Url) -> Iterator[Fact]:
+def _of_frontier(row: Url) -> Iterator[DecisionFact]:
     tries = f"{row.attempts:,} {'try' if row.attempts == 1 else 'tries'}"
     said = row.error or (explain(row.status) if row.status is not None else "")
     if row.state == UrlState.QUEUED:
@@ -169,22 +173,22 @@ def _of_frontier(row: Url) -> Iterator[Fact]:
         at = row.due_at if row.due_at and row.due_at > timezone.now() else None
         after = f" After {tries} it failed for now: {said}" if row.attempts and said else ""
         until = " It is fetched at the earliest:" if at else ""
-        yield Fact("frontier", f"It waits for its turn among {queue.queued:,} on {queue.host.name}.{after}{until}", at=at)
+        yield DecisionFact("frontier", f"It waits for its turn among {queue.queued:,} on {queue.host.name}.{after}{until}", at=at)
     elif row.state == UrlState.IN_PROCESS:
-        yield Fact("frontier", f"A shift has it in hand, at try {row.attempts:,}.")
+        yield DecisionFact("frontier", f"A shift has it in hand, at try {row.attempts:,}.")
     elif row.state != UrlState.QUARANTINED:
         became = "was excluded" if row.state == UrlState.EXCLUDED else UrlState(row.state).label
-        yield Fact("frontier", f"It {became} after {tries}{f': {said}' if said else '.'}")
+        yield DecisionFact("frontier", f"It {became} after {tries}{f': {said}' if said else '.'}")
 
 
-def _chain(run: Run, page: Page) -> Iterator[Fact]:
+def _chain(run: Run, page: Page) -> Iterator[DecisionFact]:
     """Where its redirect leads, hop by hop, as far as the run went."""
     seen = {page.url.url}
     for _ in range(MOST_REDIRECTS):
         target = page.final_url
         met = _row(run, target)
         became = UrlState(met.state).label if met else "not taken up"
-        yield Fact("redirect", f"It leads on ({page.status}), to an address that is {became}:", target)
+        yield DecisionFact("redirect", f"It leads on ({page.status}), to an address that is {became}:", target)
         following: Page | None = getattr(met, "page", None) if met else None
         if following is None or not is_redirect(following.status) or target in seen:
             return
@@ -192,12 +196,12 @@ def _chain(run: Run, page: Page) -> Iterator[Fact]:
         page = following
 
 
-def _of_robots(address: Address) -> Iterator[Fact]:
+def _of_robots(address: Address) -> Iterator[DecisionFact]:
     """Say what robots.txt says of the URL. A background job reads it: a stranger wrote it."""
     files = RobotsFile.objects.filter(origin=address.origin)
     file = files.values("status", "fetched_at").first()
     if file is None:
-        yield Fact("robots", f"The robots.txt of {address.origin} has not been asked for yet.")
+        yield DecisionFact("robots", f"The robots.txt of {address.origin} has not been asked for yet.")
         return
     name, status, at = f"{address.origin}/robots.txt", file["status"], file["fetched_at"]
     if not is_answer(status):
@@ -209,22 +213,22 @@ def _of_robots(address: Address) -> Iterator[Fact]:
         inquiry = ask_once(InquiryKind.ROBOTS, question, by=None)
         if inquiry.is_open:
             said = "is being read in the background, which takes a moment"
-            yield Fact("robots", f"{name} {said}. It was asked for:", at=at, is_pending=True)
+            yield DecisionFact("robots", f"{name} {said}. It was asked for:", at=at, is_pending=True)
             return
         trouble = f"could not be explained: {inquiry.why_failed.rstrip('.')}"
         said = inquiry.answer["said"] if inquiry.answer else trouble
-    yield Fact("robots", f"{name} {said}. It was asked for:", at=at)
+    yield DecisionFact("robots", f"{name} {said}. It was asked for:", at=at)
 
 
-def _of_budget(run: Run, row: Url | None) -> Iterator[Fact]:
+def _of_budget(run: Run, row: Url | None) -> Iterator[DecisionFact]:
     if (hard := limit_reached(run)) and run.state in ENDED_STATES:
-        yield Fact("budget", hard)
+        yield DecisionFact("budget", hard)
     if soft := soft_limit_reached(run):
-        yield Fact("budget", f"{soft.capitalize()}: no new address is let in.")
+        yield DecisionFact("budget", f"{soft.capitalize()}: no new address is let in.")
     budget = {name: most for name, most in run.crawl.budget.items() if name.startswith("host_") and most is not None}
     if row and budget:
         queue = row.queue
         limits = ", ".join(f"{name} {most:,}" for name, most in budget.items())
-        yield Fact(
+        yield DecisionFact(
             "budget", f"On {queue.host.name} {queue.pages:,} pages with {queue.bytes:,} bytes were had; limits on each host: {limits}."
         )

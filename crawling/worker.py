@@ -21,11 +21,11 @@ from rq.worker_registration import register
 import crawling.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
 from allocation.errors import StaleEpoch
 from crawling.forking import prepare_to_fork
-from crawling.memory_limit import be_ended_first
-from crawling.rules.suspects import CERTAIN_LOSSES, NOBODY, Blame
+from crawling.memory_limit import prefer_oom_kill
+from crawling.rules.suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
 from crawling.services.losses import close_shifts_lost_here, lost_a_server, shift_was_lost
 from crawling.vitals import VITALS
-from crawling.watchdog import Finding, examine
+from crawling.watchdog import KillReason, examine
 
 PR_SET_PDEATHSIG = 1
 #: of a work process: people who look at a page are served first
@@ -47,7 +47,7 @@ class ShiftWorker(Worker):
         prepare_to_fork()
         # RQ waits for the horse by an alarm, which takes whole seconds.
         self.job_monitoring_interval = max(1, min(SIGN_SECONDS, int(settings.BANK_LEASE_SECONDS / 12)))
-        self._finding: Finding | None = None
+        self._finding: KillReason | None = None
 
     @property
     def dequeue_timeout(self) -> int:
@@ -91,7 +91,7 @@ class ShiftWorker(Worker):
         os.nice(NICENESS)
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        be_ended_first()
+        prefer_oom_kill()
         super().main_work_horse(job, queue)
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
@@ -117,23 +117,23 @@ class ShiftWorker(Worker):
         finally:
             self._report(job, ending, blame)
 
-    def _explanation(self, error: BaseException | None) -> tuple[str, Blame]:
+    def _explanation(self, error: BaseException | None) -> tuple[str, PoisonSuspects]:
         """Why the shift was lost, as its log has it, and which of its pages may have done it."""
         if lost_a_server(error):
             return SERVER_GONE, NOBODY
         if isinstance(error, StaleEpoch):
             return ANOTHERS, NOBODY
         if self._is_horse:
-            return DIED, Blame()
+            return DIED, PoisonSuspects()
         hands = [hand.url_id for hand in VITALS.hands()]
         found = self._finding
         if found is None:
-            return DIED, Blame(hands or None)
+            return DIED, PoisonSuspects(hands or None)
         if found.culprit:
-            return f"lost: {found.why}, so its process was killed", Blame([found.culprit], CERTAIN_LOSSES)
-        return f"lost: {found.why}, so its process was killed", NOBODY if found.is_explained else Blame(hands)
+            return f"lost: {found.why}, so its process was killed", PoisonSuspects([found.culprit], CERTAIN_LOSSES)
+        return f"lost: {found.why}, so its process was killed", NOBODY if found.is_explained else PoisonSuspects(hands)
 
-    def _report(self, job: Job, ending: str, blame: Blame) -> None:
+    def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
         """Close the shift's books. PostgreSQL may be what failed: it gets some time to come back; after that the lease runs out."""
         process_id, epoch = job.args
         for wait in REPORT_AGAIN_AFTER_SECONDS:

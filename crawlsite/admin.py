@@ -39,12 +39,12 @@ class AuditAdmin(admin.ModelAdmin):
 
     @admin.display(description="action")
     def action(self, entry: LogEntry) -> str:
-        said = _said(entry)
+        said = _format_note(entry)
         return str(said["action"]) if "action" in said else entry.get_action_flag_display().lower()
 
     @admin.display(description="changes")
     def changes(self, entry: LogEntry) -> str:
-        said = _said(entry)
+        said = _format_note(entry)
         if "changes" not in said:
             return str(entry.get_change_message())
         return "; ".join(f"{name}: {old} → {new}" for name, (old, new) in said["changes"].items())
@@ -59,7 +59,7 @@ class AuditAdmin(admin.ModelAdmin):
         return False
 
 
-def _said(entry: LogEntry) -> dict[str, Any]:
+def _format_note(entry: LogEntry) -> dict[str, Any]:
     """What our own code notes; the admin's own notes are lists, and read by Django."""
     try:
         said = json.loads(entry.change_message)

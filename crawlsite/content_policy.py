@@ -23,7 +23,7 @@ STRICT = "; ".join(
 )
 
 
-class ContentPolicy:
+class ContentPolicyMiddleware:
     """Middleware: every answer has a policy; a view that shows what strangers wrote sets a stricter one itself."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

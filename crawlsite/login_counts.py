@@ -29,7 +29,7 @@ COOKIE = "known_browser"
 COOKIE_SECONDS = int(timedelta(days=180).total_seconds())
 
 
-class Counts(AxesDatabaseHandler):  # type: ignore[misc]  # django-axes has no types
+class LoginAttemptHandler(AxesDatabaseHandler):  # type: ignore[misc]  # django-axes has no types
     """django-axes' counts, with names counted more mildly than addresses."""
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
@@ -47,7 +47,7 @@ def counted_by(request: HttpRequest, credentials: dict[str, Any] | None = None) 
     return ["ip_address"] if is_trusted else ["ip_address", "username"]
 
 
-class KnownBrowsers:
+class KnownBrowserMiddleware:
     """Middleware: a browser in which somebody logs in is known as that one's from then on."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import structlog
 
-from crawlsite.incidents import add_request_id
+from crawlsite.request_ids import add_request_id
 
 
-class NoRefusals(logging.Filter):
+class RefusalLogFilter(logging.Filter):
     """Django logs each answer of 429 or 503: a program that is refused a hundred times a second would fill the disk."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -40,7 +40,7 @@ def logging_setting(*, level: str, style: str) -> dict[str, Any]:
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "filters": {"refusals": {"()": NoRefusals}},
+        "filters": {"refusals": {"()": RefusalLogFilter}},
         "loggers": {
             "axes.apps": {"level": "WARNING"},  # it says of each command that it is there
             "django.request": {"filters": ["refusals"]},

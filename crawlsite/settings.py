@@ -10,7 +10,7 @@ from crawlsite.logins import PAUSE, WRONG_PASSWORDS
 from crawlsite.logs import logging_setting
 from crawlsite.mail import mail_server
 from crawlsite.own_services import own_services
-from crawlsite.supervisor.places import dashboard
+from crawlsite.supervisor.listen_addresses import dashboard
 
 ENVIRONMENT = env.read()
 BASE_DIR = env.BASE_DIR
@@ -59,13 +59,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "crawlsite.incidents.RequestIds",  # outside of everything that may go wrong
-    "crawlsite.content_policy.ContentPolicy",
-    "crawlsite.loopback.PlainLoopback",  # outside of these: it sees the cookies that all others set
-    "crawlsite.api.errors.JsonErrors",
+    "crawlsite.request_ids.RequestIdMiddleware",  # outside of everything that may go wrong
+    "crawlsite.content_policy.ContentPolicyMiddleware",
+    "crawlsite.plain_loopback.PlainLoopbackMiddleware",  # outside of these: it sees the cookies that all others set
+    "crawlsite.api.errors.JsonErrorMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "crawlsite.api.admission.Admission",  # before any look-up
+    "crawlsite.api.admission.AdmissionMiddleware",  # before any look-up
     "django.middleware.http.ConditionalGetMiddleware",  # a live page that has not changed is answered 304
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -74,12 +74,13 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "crawlsite.downloads.FewDownloads",
-    "crawlsite.refreshes.SharedRefreshes",
-    "crawlsite.busy.BusyPages",
-    "crawlsite.login_counts.KnownBrowsers",
+    "crawlsite.download_limit.DownloadLimitMiddleware",
+    "crawlsite.shared_refreshes.SharedRefreshMiddleware",
+    "crawlsite.retry_later.RetryLaterMiddleware",
+    "crawlsite.login_counts.KnownBrowserMiddleware",
     "axes.middleware.AxesMiddleware",
-    "crawlsite.alarms.AlarmsInRefreshes",  # innermost but for the view: what it adds counts for the ETag, and it knows the user
+    # innermost but for the view: what it adds counts for the ETag, and it knows the user
+    "crawlsite.refresh_alarms.RefreshAlarmsMiddleware",
 ]
 
 ROOT_URLCONF = "crawlsite.urls"
@@ -136,7 +137,7 @@ WEB_THREADS = ENVIRONMENT.web_threads
 _mail = mail_server(ENVIRONMENT.mail_url)
 EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.host, _mail.port, _mail.user, _mail.password
 EMAIL_USE_SSL, EMAIL_USE_TLS = _mail.use_ssl, _mail.use_tls
-EMAIL_BACKEND, EMAIL_TIMEOUT = "crawlsite.punctual.EmailBackend", 10
+EMAIL_BACKEND, EMAIL_TIMEOUT = "crawlsite.mail_backend.EmailBackend", 10
 DEFAULT_FROM_EMAIL = ENVIRONMENT.mail_from
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -151,7 +152,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 3200
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 AXES_FAILURE_LIMIT = WRONG_PASSWORDS
 AXES_COOLOFF_TIME = PAUSE
-AXES_HANDLER = "crawlsite.login_counts.Counts"
+AXES_HANDLER = "crawlsite.login_counts.LoginAttemptHandler"
 AXES_LOCKOUT_PARAMETERS = "crawlsite.login_counts.counted_by"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = False
@@ -161,7 +162,7 @@ AXES_SENSITIVE_PARAMETERS = ["password"]  # the log says who it was, and from wh
 AXES_DISABLE_ACCESS_LOG = True
 AXES_ENABLE_ADMIN = False
 LOGIN_URL = "login"
-CSRF_FAILURE_VIEW = "crawlsite.refusals.csrf_failure"
+CSRF_FAILURE_VIEW = "crawlsite.refusal_pages.csrf_failure"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "login"
 

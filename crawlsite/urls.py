@@ -11,8 +11,8 @@ from crawlsite.overview.views import numbers, overview
 from crawlsite.preference_views import keep_refresh
 from crawlsite.token_views import revoke, tokens
 
-handler403 = "crawlsite.refusals.permission_denied"
-handler500 = "crawlsite.incidents.server_error"
+handler403 = "crawlsite.refusal_pages.permission_denied"
+handler500 = "crawlsite.request_ids.server_error"
 urlpatterns = [
     path("", overview, name="home"),
     path("overview.csv", numbers, name="overview-csv"),

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from crawlsite.front import Front
+from crawlsite.request_buffer import RequestBufferMiddleware
 
 #: a thread that only sends a refusal waits this long for another that renders a page, instead of 5 ms
 SWITCH_SECONDS = 0.001
@@ -16,7 +16,7 @@ SWITCH_SECONDS = 0.001
 KEPT_SECONDS = 60
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crawlsite.settings")
-application = Front(get_wsgi_application())
+application = RequestBufferMiddleware(get_wsgi_application())
 import_module(settings.ROOT_URLCONF)  # every view: once, before web processes are forked, and not in the first request of each
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.settings[DEFAULT_DB_ALIAS].update(CONN_MAX_AGE=KEPT_SECONDS, CONN_HEALTH_CHECKS=True)

@@ -23,7 +23,7 @@ FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 5, 300
 MOST_TRIES = 5
 
 
-class Status(StrEnum):
+class DnsStatus(StrEnum):
     OK = "ok"
     NXDOMAIN = "nxdomain"
     NODATA = "nodata"
@@ -34,14 +34,14 @@ class Status(StrEnum):
     @property
     def is_failure(self) -> bool:
         """Whether nobody knows: asking again may help, after the back-off. The other answers hold for their TTL."""
-        return self in (Status.SERVFAIL, Status.TIMEOUT)
+        return self in (DnsStatus.SERVFAIL, DnsStatus.TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The outcome of one look-up: all that the name servers told, or why they told nothing (`error`)."""
 
-    status: Status
+    status: DnsStatus
     addresses: tuple[str, ...] = ()
     canonical: str = ""
     rcode: int | None = None
@@ -52,7 +52,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DnsAnswer:
     """A reply with its life: it may be served before `expires_at`, or `retry_at` after a failure.
 
     `fails` counts the look-ups in a row that failed. Addresses outlive such look-ups: the reply stays, `fails` and `retry_at`
@@ -76,26 +76,26 @@ class Answer:
 
     def is_usable_stale(self, now: float) -> bool:
         """Whether these addresses are better than nothing when nobody answers. No such name is never answered stale."""
-        return self.reply.status is Status.OK and self.expires_at <= now < self.expires_at + LONGEST_STALE_SECONDS
+        return self.reply.status is DnsStatus.OK and self.expires_at <= now < self.expires_at + LONGEST_STALE_SECONDS
 
     def may_be_served(self, now: float) -> bool:
         """Whether nobody need be asked: it is fresh, or stale while the name rests after a failure."""
         return self.is_fresh(now) or (self.retry_at is not None and now < self.retry_at and self.is_usable_stale(now))
 
 
-def answer_from(name: str, reply: Reply, *, previous: Answer | None, now: float) -> Answer:
+def answer_from(name: str, reply: Reply, *, previous: DnsAnswer | None, now: float) -> DnsAnswer:
     """Return the reply as an answer that begins now; `previous` is what was known, for counting failures.
 
     After a failure addresses known before are kept, stale once they expire.
     """
     if not reply.status.is_failure:
-        return Answer(name, reply, resolved_at=now, expires_at=now + reply.ttl)
+        return DnsAnswer(name, reply, resolved_at=now, expires_at=now + reply.ttl)
     fails = 1 + (previous.fails if previous and _same_series(previous, now) else 0)
     rest = backoff_seconds(fails)
-    if previous and (previous.is_usable_stale(now) or (previous.reply.status is Status.OK and previous.is_fresh(now))):
+    if previous and (previous.is_usable_stale(now) or (previous.reply.status is DnsStatus.OK and previous.is_fresh(now))):
         kept = replace(previous.reply, error=reply.error)
         return replace(previous, reply=kept, retry_at=now + min(rest, STALE_RECHECK_SECONDS), fails=fails)
-    return Answer(name, reply, resolved_at=now, expires_at=now, retry_at=now + rest, fails=fails)
+    return DnsAnswer(name, reply, resolved_at=now, expires_at=now, retry_at=now + rest, fails=fails)
 
 
 def backoff_seconds(fails: int) -> int:
@@ -103,6 +103,6 @@ def backoff_seconds(fails: int) -> int:
     return LONGEST_BACKOFF_SECONDS if fails >= MOST_TRIES else FIRST_BACKOFF_SECONDS * 2 ** (fails - 1)
 
 
-def _same_series(previous: Answer, now: float) -> bool:
+def _same_series(previous: DnsAnswer, now: float) -> bool:
     """Yesterday's failures say nothing about today: a name that nobody asked for a while begins with all its tries."""
     return previous.retry_at is not None and now < previous.retry_at + LONGEST_BACKOFF_SECONDS

@@ -24,7 +24,7 @@ Name = Annotated[str, Path(max_length=1000, description="a host name, in any spe
 EntryStatus = Annotated[Literal["", "ok", "nxdomain", "nodata", "servfail", "timeout"], Query(description="only answers of this kind")]
 
 
-class Asking(HttpRequest):
+class DnsApiRequest(HttpRequest):
     """A request as endpoints get it: somebody is logged in."""
 
     user: User
@@ -35,7 +35,7 @@ def needs(permission: str) -> Callable[[V], V]:
     return cast("Callable[[V], V]", permission_required(permission, raise_exception=True))
 
 
-class Entry(Schema):
+class DnsEntryOut(Schema):
     """An answer as it was given; whether its addresses may be fetched from is decided at each connect."""
 
     name: str
@@ -55,7 +55,7 @@ class Entry(Schema):
 
 
 class EntryPage(Schema):
-    items: list[Entry]
+    items: list[DnsEntryOut]
     next: str | None
 
 
@@ -71,7 +71,7 @@ def entry_of(name: str) -> DnsEntry:
 @dns.get("", response=EntryPage, summary="The cache, by name")
 @needs("dnscache.view_dnsentry")
 def list_names(
-    request: Asking,
+    request: DnsApiRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
     cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
@@ -86,15 +86,15 @@ def list_names(
     return {"items": rows[:limit], "next": rows[limit - 1].name if len(rows) > limit else None}
 
 
-@dns.get("/{name}", response=Entry, summary="What the cache knows of a name; nobody is asked")
+@dns.get("/{name}", response=DnsEntryOut, summary="What the cache knows of a name; nobody is asked")
 @needs("dnscache.view_dnsentry")
-def show_name(request: Asking, name: Name) -> DnsEntry:
+def show_name(request: DnsApiRequest, name: Name) -> DnsEntry:
     return entry_of(name)
 
 
 @dns.delete("/{name}", response={204: None}, summary="Forget a name; it is asked for again when it is needed")
 @needs("dnscache.delete_dnsentry")
-def forget_name(request: Asking, name: Name) -> Status:
+def forget_name(request: DnsApiRequest, name: Name) -> Status:
     entry = entry_of(name)
     LogEntry.objects.log_actions(request.user.pk, [entry], DELETION, "flushed", single_object=True)
     services.flush([entry.name])
@@ -103,7 +103,9 @@ def forget_name(request: Asking, name: Name) -> Status:
 
 @dns.post("/{name}/{deed}", response={204: None}, summary="Retry a name now, keep it fresh (pin), or let it expire (unpin)")
 @needs("dnscache.change_dnsentry")
-def act_on_name(request: Asking, name: Name, deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")]) -> Status:
+def act_on_name(
+    request: DnsApiRequest, name: Name, deed: Annotated[Literal["retry", "pin", "unpin"], Path(description="what to do")]
+) -> Status:
     host = services.act_on(name, deed)
     log(request.user, [host], deed)
     return Status(204, None)

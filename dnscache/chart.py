@@ -12,7 +12,7 @@ KINDS = ("memory", "database", "lookup")
 
 
 @dataclass(frozen=True)
-class Part:
+class BarSegment:
     """A part of a bar, in the chart's units."""
 
     kind: str
@@ -25,7 +25,7 @@ class Part:
 class Bars:
     """`most` is the height of the chart in names a minute."""
 
-    parts: list[Part]
+    parts: list[BarSegment]
     most: int
     width: int = WIDTH
     height: int = HEIGHT
@@ -41,5 +41,5 @@ def bars_of(minutes: Sequence[DnsMinute]) -> Bars:
         for kind in KINDS:
             height = HEIGHT * getattr(minute, kind) / most if most else 0.0
             top -= height
-            parts.append(Part(kind, WIDTH - 10.0 * (ago + 1), round(top, 2), round(height, 2)))
+            parts.append(BarSegment(kind, WIDTH - 10.0 * (ago + 1), round(top, 2), round(height, 2)))
     return Bars([part for part in parts if part.height and part.x >= 0], most)

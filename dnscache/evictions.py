@@ -6,14 +6,14 @@ from datetime import timedelta
 
 from django.db.models.functions import Now
 
-from dnscache.memory import Memory
+from dnscache.answer_cache import AnswerCache
 from dnscache.records import DnsDropped, DnsMinute
 
 MOST_KEPT = 1000
 MINUTES_KEPT = timedelta(days=7)
 
 
-def keep_history(memory: Memory) -> None:
+def keep_history(memory: AnswerCache) -> None:
     """Write down what has left the memory since the last call, and forget what is old."""
     dropped, memory.dropped = memory.dropped, []
     DnsDropped.objects.bulk_create(DnsDropped(name=one.name, region=one.region, weight=one.weight, why=one.why) for one in dropped)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dnscache.memory import Memory
+from dnscache.answer_cache import AnswerCache
 from dnscache.models import DnsFlush
-from dnscache.regions.entry import Entry, Region
+from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.levels import levels_of
 
 #: how soon every process that resolves names notices a flush
@@ -16,7 +16,7 @@ LATE_SECONDS = 60
 class FlushWatch:
     """Drops from a process's memory what was flushed anywhere. By polling: a notification can be missed, a row can't."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: AnswerCache) -> None:
         self._memory = memory
         self._heeded_at: float | None = None
         self._seen: set[int] = set()
@@ -35,7 +35,7 @@ class FlushWatch:
         self._seen = {flush.pk for flush in flushes}
 
 
-def apply(flush: DnsFlush, memory: Memory) -> None:
+def apply(flush: DnsFlush, memory: AnswerCache) -> None:
     """Drop what the flush means from a process's memory."""
     if flush.scope == DnsFlush.Scope.NAME:
         memory.forget([flush.value])
@@ -43,7 +43,7 @@ def apply(flush: DnsFlush, memory: Memory) -> None:
         memory.forget_where(lambda entry: means(flush, entry))
 
 
-def means(flush: DnsFlush, entry: Entry) -> bool:
+def means(flush: DnsFlush, entry: CachedAnswer) -> bool:
     """Whether the flush means this answer. `store.py` says the same in SQL."""
     match flush.scope:
         case DnsFlush.Scope.NAME:

@@ -14,11 +14,11 @@ from collections.abc import Collection
 from itertools import count
 
 from dnscache import store
-from dnscache.ahead.plan import GRACE_SECONDS
 from dnscache.answers import LONGEST_STALE_SECONDS, MOST_TRIES
 from dnscache.models import DnsEntry
-from dnscache.regions.entry import Entry
-from dnscache.resolution import Resolution, Source, resolution
+from dnscache.preresolver.plan import GRACE_SECONDS
+from dnscache.regions.entry import CachedAnswer
+from dnscache.resolution import AnswerSource, Resolution, resolution
 
 #: a pre-resolver beats every second; one that was silent for so long is dead
 ALIVE_SECONDS = 5.0
@@ -48,5 +48,5 @@ def settled(names: Collection[str]) -> dict[str, Resolution]:
         return {}
     rows = DnsEntry.objects.raw(f"SELECT * FROM dnscache_dnsentry d WHERE name = ANY(%s) AND {IS_SETTLED}", [list(names)])  # noqa: S608
     now, turn = time.time(), next(_turns)
-    entries = [Entry(store.answer_of(row), now=now) for row in rows]
-    return {entry.name: resolution(entry, Source.DATABASE, now=now, waited=0.0, turn=turn, just_asked=True) for entry in entries}
+    entries = [CachedAnswer(store.answer_of(row), now=now) for row in rows]
+    return {entry.name: resolution(entry, AnswerSource.DATABASE, now=now, waited=0.0, turn=turn, just_asked=True) for entry in entries}

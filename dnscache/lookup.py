@@ -23,9 +23,9 @@ import dns.resolver
 from django.conf import settings
 
 from dnscache import wire
-from dnscache.answers import Reply, Status
-from dnscache.heard import Heard, heard_from
-from dnscache.question import Question, Step, merged
+from dnscache.answers import DnsStatus, Reply
+from dnscache.parsed_response import ParsedResponse, parse_response
+from dnscache.question import DnsQuery, QueryStep, merged
 
 #: how long each try waits for an answer; the tries go round the servers
 TRY_SECONDS = (1.0, 2.0, 5.0)
@@ -63,38 +63,38 @@ def ask(name: str, *, seconds: float, servers: tuple[Server, ...] | None = None,
     started = time.monotonic()
     waiting = list(configured_servers() if servers is None else servers)
     if not waiting:
-        return Reply(Status.SERVFAIL, error="no name server is known; set DNS_SERVERS")
-    questions = [Question(name, rdtype) for rdtype in (dns.rdatatype.A, dns.rdatatype.AAAA)]
+        return Reply(DnsStatus.SERVFAIL, error="no name server is known; set DNS_SERVERS")
+    questions = [DnsQuery(name, rdtype) for rdtype in (dns.rdatatype.A, dns.rdatatype.AAAA)]
     silences = 0
     while waiting and silences < len(tries):
         now = time.monotonic()
-        unsettled = [question for question in questions if question.step is not Step.SETTLED]
+        unsettled = [question for question in questions if question.step is not QueryStep.SETTLED]
         if now >= started + seconds or not _worth_asking(questions, unsettled):
             break
         _exchange(unsettled, waiting[0], min(now + tries[silences], started + seconds) - now)
         steps = {question.step for question in unsettled}
-        if Step.FAILED in steps:
+        if QueryStep.FAILED in steps:
             waiting.pop(0)
-        elif Step.SILENT in steps:
+        elif QueryStep.SILENT in steps:
             waiting.append(waiting.pop(0))
             silences += 1
     return merged(questions, resolve_ms=round(1000 * (time.monotonic() - started)))
 
 
-def _worth_asking(questions: list[Question], unsettled: list[Question]) -> bool:
+def _worth_asking(questions: list[DnsQuery], unsettled: list[DnsQuery]) -> bool:
     if any(question.reply.addresses for question in questions):
-        return any(question.step in (Step.ALIAS, Step.AGAIN) for question in unsettled)
+        return any(question.step in (QueryStep.ALIAS, QueryStep.AGAIN) for question in unsettled)
     return bool(unsettled)
 
 
-def _exchange(questions: list[Question], server: Server, seconds: float) -> None:
+def _exchange(questions: list[DnsQuery], server: Server, seconds: float) -> None:
     """Put the questions to one server at once and let each take what comes back in time."""
     until = time.monotonic() + seconds
     sockets: list[socket] = []
-    sent: list[tuple[Question, bytes, socket]] = []
+    sent: list[tuple[DnsQuery, bytes, socket]] = []
     try:
         for question in questions:
-            question.step = Step.SILENT
+            question.step = QueryStep.SILENT
             query = wire.query(question.target, question.rdtype, with_edns=question.with_edns)
             try:
                 family, address = _reach(server)
@@ -119,7 +119,7 @@ def _reach(server: Server) -> tuple[int, Any]:
     return dns.inet.af_for_address(server[0]), dns.inet.low_level_address_tuple(server)
 
 
-def _receive(question: Question, query: bytes, sock: socket, server: Server, until: float) -> None:
+def _receive(question: DnsQuery, query: bytes, sock: socket, server: Server, until: float) -> None:
     try:
         heard = _hear(query, sock, server, until)
     except (TimeoutError, dns.exception.Timeout):
@@ -130,7 +130,7 @@ def _receive(question: Question, query: bytes, sock: socket, server: Server, unt
         question.take(heard, _text(server))
 
 
-def _hear(query: bytes, sock: socket, server: Server, until: float) -> Heard:
+def _hear(query: bytes, sock: socket, server: Server, until: float) -> ParsedResponse:
     """Wait for the answer and drop what is none. Raises TimeoutError when there is none in time.
 
     An answer with changed letters may be forged. It counts if TCP, which nobody else can speak in,
@@ -141,20 +141,20 @@ def _hear(query: bytes, sock: socket, server: Server, until: float) -> Heard:
         sock.settimeout(left)
         packet = sock.recv(LARGEST_PACKET_BYTES)
         match = wire.match(packet, query)
-        strays += match is not wire.Match.EXACT
-        is_doubtful = match is wire.Match.FOLDED and server not in _folding
+        strays += match is not wire.PacketMatch.EXACT
+        is_doubtful = match is wire.PacketMatch.FOLDED and server not in _folding
         if is_doubtful or strays == MOST_STRAYS:
             told = _try_tcp(query, server, left / 2)
             if is_doubtful and not (told and _repeats(told, query)):
                 _folding.add(server)
             if told:
-                return heard_from(told)
-        if match is not wire.Match.NONE and (heard := _read(packet, query, server, until)):
+                return parse_response(told)
+        if match is not wire.PacketMatch.NONE and (heard := _read(packet, query, server, until)):
             return heard
     raise TimeoutError
 
 
-def _read(packet: bytes, query: bytes, server: Server, until: float) -> Heard | None:
+def _read(packet: bytes, query: bytes, server: Server, until: float) -> ParsedResponse | None:
     """Return what the packet says, or what TCP says if it is truncated; None if it is garbage."""
     if plain := wire.read(packet, query):
         return plain
@@ -164,7 +164,7 @@ def _read(packet: bytes, query: bytes, server: Server, until: float) -> Heard | 
         return None
     if response.flags & dns.flags.TC:
         response = _tcp(query, server, max(until - time.monotonic(), 0.001))
-    return heard_from(response) if isinstance(response, dns.message.QueryMessage) else None
+    return parse_response(response) if isinstance(response, dns.message.QueryMessage) else None
 
 
 def _try_tcp(query: bytes, server: Server, seconds: float) -> dns.message.QueryMessage | None:

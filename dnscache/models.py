@@ -21,13 +21,13 @@ class DnsEntry(models.Model):
     """The last answer for a name, raw: whether an address may be fetched from is for the fetcher to say, at each connect."""
 
     class Status(models.TextChoices):
-        """Those of `answers.Status` that come from DNS."""
+        """Those of `answers.DnsStatus` that come from DNS."""
 
-        OK = answers.Status.OK.value, "has addresses"
-        NXDOMAIN = answers.Status.NXDOMAIN.value, "no such name"
-        NODATA = answers.Status.NODATA.value, "no address"
-        SERVFAIL = answers.Status.SERVFAIL.value, "name server failed"
-        TIMEOUT = answers.Status.TIMEOUT.value, "no answer in time"
+        OK = answers.DnsStatus.OK.value, "has addresses"
+        NXDOMAIN = answers.DnsStatus.NXDOMAIN.value, "no such name"
+        NODATA = answers.DnsStatus.NODATA.value, "no address"
+        SERVFAIL = answers.DnsStatus.SERVFAIL.value, "name server failed"
+        TIMEOUT = answers.DnsStatus.TIMEOUT.value, "no answer in time"
 
     name = models.CharField(primary_key=True, max_length=253, db_collation="C")
     status = models.CharField(max_length=12, choices=Status.choices)
@@ -118,7 +118,7 @@ class DnsFlush(models.Model):
 
 
 class DnsPreResolver(models.Model):
-    """A process that resolves ahead, one a machine, as of its last beat. Written by `dnscache.ahead.beat` only."""
+    """A process that resolves ahead, one a machine, as of its last beat. Written by `dnscache.preresolver.heartbeat` only."""
 
     machine = models.CharField(primary_key=True, max_length=253)
     beat_at = models.DateTimeField()

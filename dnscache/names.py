@@ -23,30 +23,30 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 
 
 @dataclass(frozen=True)
-class Host:
+class HostName:
     """A name as DNS is asked for it, or (`is_literal`) an address in its canonical spelling, without brackets."""
 
     text: str
     is_literal: bool
 
 
-def read_host(text: str) -> Host:
+def read_host(text: str) -> HostName:
     """Return the host in its canonical spelling.
 
     Raises BadName with the reason, or RefusedName for a name that RFC 6761 keeps from the network.
     """
     if text.startswith("[") or ":" in text:
-        return Host(_ipv6(text), True)
+        return HostName(_ipv6(text), True)
     name = _mapped(text).removesuffix(".")
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
-        return Host(_ipv4(text, labels), True)
+        return HostName(_ipv4(text, labels), True)
     name = ".".join(_label(text, label) for label in labels)
     if len(name) > LONGEST_NAME:
         raise BadName(f"{_short(text)}: {len(name)} characters, more than {LONGEST_NAME}")
     if name.rpartition(".")[2] in REFUSED:
         raise RefusedName(f"{_short(text)}: the name is reserved and belongs to no host on the network (RFC 6761)")
-    return Host(name, False)
+    return HostName(name, False)
 
 
 def _mapped(text: str) -> str:

@@ -8,15 +8,15 @@ from enum import Enum, auto
 import dns.rcode
 import dns.rdatatype
 
-from dnscache.answers import LONGEST_NEGATIVE_SECONDS, LONGEST_TTL_SECONDS, NEGATIVE_WITHOUT_SOA_SECONDS, Reply, Status
-from dnscache.heard import Heard
+from dnscache.answers import LONGEST_NEGATIVE_SECONDS, LONGEST_TTL_SECONDS, NEGATIVE_WITHOUT_SOA_SECONDS, DnsStatus, Reply
+from dnscache.parsed_response import ParsedResponse
 
 MOST_ADDRESSES = 16
 #: aliases followed by asking again, when a server names the alias but not what it stands for
 MOST_HOPS = 8
 
 
-class Step(Enum):
+class QueryStep(Enum):
     """How far the last try brought the question."""
 
     SILENT = auto()
@@ -28,11 +28,11 @@ class Step(Enum):
 
 #: what servers say to EDNS that do not know it (RFC 6891, section 7)
 NO_EDNS = (dns.rcode.FORMERR, dns.rcode.NOTIMP)
-_SILENCE = Reply(Status.TIMEOUT, error="no name server answered in time")
+_SILENCE = Reply(DnsStatus.TIMEOUT, error="no name server answered in time")
 
 
 @dataclass(slots=True)
-class Question:
+class DnsQuery:
     """`target` is the name to ask for now: at first the name itself, later what it is an alias of.
 
     with_edns: whether it is asked with EDNS, until a server has shown that it does not know that.
@@ -40,16 +40,16 @@ class Question:
 
     target: str
     rdtype: dns.rdatatype.RdataType
-    step: Step = Step.SILENT
+    step: QueryStep = QueryStep.SILENT
     reply: Reply = _SILENCE
     with_edns: bool = True
     _ttl: int = LONGEST_TTL_SECONDS
     _hops: int = 0
 
-    def take(self, heard: Heard, upstream: str) -> None:
+    def take(self, heard: ParsedResponse, upstream: str) -> None:
         """Go by what the server `upstream` said: settled, failed, or something to ask for next."""
         if heard.rcode in NO_EDNS and self.with_edns:
-            self.with_edns, self.step = False, Step.AGAIN
+            self.with_edns, self.step = False, QueryStep.AGAIN
             return None
         if heard.rcode not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
             return self.fail(f"the name server said {dns.rcode.to_text(dns.rcode.Rcode.make(heard.rcode))}", upstream, heard.rcode)
@@ -59,9 +59,9 @@ class Question:
         if heard.is_alias or heard.addresses or heard.has_soa:
             self._ttl = min(self._ttl, heard.ttl)
         if heard.addresses:
-            self._settle(Status.OK, self._ttl, upstream, heard.rcode, heard.addresses[:MOST_ADDRESSES])
+            self._settle(DnsStatus.OK, self._ttl, upstream, heard.rcode, heard.addresses[:MOST_ADDRESSES])
         elif heard.rcode == dns.rcode.NXDOMAIN or heard.has_soa or not heard.is_alias:
-            status = Status.NXDOMAIN if heard.rcode == dns.rcode.NXDOMAIN else Status.NODATA
+            status = DnsStatus.NXDOMAIN if heard.rcode == dns.rcode.NXDOMAIN else DnsStatus.NODATA
             longest = LONGEST_NEGATIVE_SECONDS if heard.has_soa else NEGATIVE_WITHOUT_SOA_SECONDS
             self._settle(status, min(self._ttl, longest), upstream, heard.rcode)
         else:
@@ -70,22 +70,22 @@ class Question:
 
     def fail(self, error: str, upstream: str, rcode: int | None = None) -> None:
         """Note that this server is of no help; another may be."""
-        self.step = Step.FAILED
-        self.reply = Reply(Status.SERVFAIL, rcode=rcode, upstream=upstream, error=error)
+        self.step = QueryStep.FAILED
+        self.reply = Reply(DnsStatus.SERVFAIL, rcode=rcode, upstream=upstream, error=error)
 
     def _follow(self, upstream: str, rcode: int) -> None:
         self._hops += 1
         if self._hops > MOST_HOPS:
             self.fail(f"more than {MOST_HOPS} aliases one after the other", upstream, rcode)
         else:
-            self.step = Step.ALIAS
+            self.step = QueryStep.ALIAS
 
-    def _settle(self, status: Status, ttl: int, upstream: str, rcode: int, addresses: tuple[str, ...] = ()) -> None:
-        self.step = Step.SETTLED
+    def _settle(self, status: DnsStatus, ttl: int, upstream: str, rcode: int, addresses: tuple[str, ...] = ()) -> None:
+        self.step = QueryStep.SETTLED
         self.reply = Reply(status, addresses, self.target, rcode, ttl, upstream=upstream)
 
 
-def merged(questions: list[Question], *, resolve_ms: int) -> Reply:
+def merged(questions: list[DnsQuery], *, resolve_ms: int) -> Reply:
     """Return one reply for all types: addresses if anybody has them, in the order of the questions.
 
     Without any, one failure makes the whole unknown: the type that failed may have had addresses.
@@ -95,6 +95,6 @@ def merged(questions: list[Question], *, resolve_ms: int) -> Reply:
     if found:
         addresses = tuple(address for reply in found for address in reply.addresses)
         first = min(found, key=lambda reply: reply.ttl)
-        return Reply(Status.OK, addresses, found[0].canonical, first.rcode, first.ttl, resolve_ms, first.upstream)
-    order = [Status.NXDOMAIN, Status.SERVFAIL, Status.TIMEOUT, Status.NODATA]
+        return Reply(DnsStatus.OK, addresses, found[0].canonical, first.rcode, first.ttl, resolve_ms, first.upstream)
+    order = [DnsStatus.NXDOMAIN, DnsStatus.SERVFAIL, DnsStatus.TIMEOUT, DnsStatus.NODATA]
     return replace(min(replies, key=lambda reply: (order.index(reply.status), reply.ttl)), resolve_ms=resolve_ms)

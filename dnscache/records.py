@@ -1,4 +1,7 @@
-"""What the pages tell of the cache's past, and names that operators pinned. Rows of `dnscache.tally`, `evictions` and `services`."""
+"""What the pages tell of the cache's past, and names that operators pinned.
+
+Written by `dnscache.lookup_counter`, `evictions` and `services`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ WAITS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 class DnsMinute(models.Model):
-    """How names were come by in one minute, by all processes. Only `dnscache.tally` writes here."""
+    """How names were come by in one minute, by all processes. Only `dnscache.lookup_counter` writes here."""
 
     minute = models.DateTimeField(primary_key=True)
     memory = models.PositiveIntegerField(help_text="answers from a process's memory")

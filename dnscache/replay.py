@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dnscache.answers import Reply, Status, answer_from
+from dnscache.answers import DnsStatus, Reply, answer_from
 from dnscache.regions.entry import THRESHOLD_SECONDS
 from dnscache.regions.space import CacheSpace
 
@@ -20,16 +20,16 @@ PATENT_PURGE_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownLookup:
     """What a name's look-up costs and brings; no addresses: a failure or no such name, good for `ttl`."""
 
     seconds: float
     ttl: int
-    status: Status = Status.OK
+    status: DnsStatus = DnsStatus.OK
 
 
 @dataclass(slots=True)
-class Figures:
+class ReplayFigures:
     """Counts of a replay."""
 
     accesses: int = 0
@@ -60,10 +60,10 @@ class Cache(Protocol):
     """`until` when the answer that is served is good, or None: it must be asked for; then `learn` it."""
 
     def until(self, name: str, now: float) -> float | None: ...
-    def learn(self, name: str, known: Known, now: float) -> None: ...
+    def learn(self, name: str, known: KnownLookup, now: float) -> None: ...
 
 
-class Lru:
+class LruCache:
     """The names used last. `by_ttl`: none past its time; without, successes stay for ever and failures are not kept."""
 
     def __init__(self, capacity: int, *, by_ttl: bool) -> None:
@@ -77,8 +77,8 @@ class Lru:
         self._ends.move_to_end(name)
         return end
 
-    def learn(self, name: str, known: Known, now: float) -> None:
-        if known.status.is_failure or (known.status is not Status.OK and not self._by_ttl):
+    def learn(self, name: str, known: KnownLookup, now: float) -> None:
+        if known.status.is_failure or (known.status is not DnsStatus.OK and not self._by_ttl):
             return
         self._ends[name] = now + known.ttl
         self._ends.move_to_end(name)
@@ -101,11 +101,11 @@ class PatentLiteral:
         found = self._reverse.get(name)
         return None if found is None else found[0]
 
-    def learn(self, name: str, known: Known, now: float) -> None:
+    def learn(self, name: str, known: KnownLookup, now: float) -> None:
         if now >= self._purge_at:
             self._purge_at = now + PATENT_PURGE_SECONDS
             self._reverse = {key: row for key, row in self._reverse.items() if now - row[2] < PATENT_PURGE_SECONDS}
-        if known.status is Status.OK and known.seconds <= THRESHOLD_SECONDS:
+        if known.status is DnsStatus.OK and known.seconds <= THRESHOLD_SECONDS:
             self._forward[name] = now + known.ttl
         else:
             self._reverse[name] = (now + known.ttl, known.seconds, now)
@@ -116,7 +116,7 @@ class PatentLiteral:
                 self._forward.popitem(last=False)
 
 
-class Ours:
+class RegionsCache:
     """The cache space itself."""
 
     def __init__(self, capacity: int) -> None:
@@ -127,31 +127,31 @@ class Ours:
         entry = self._space.get(name, now)
         return None if entry is None else entry.fresh_until
 
-    def learn(self, name: str, known: Known, now: float) -> None:
+    def learn(self, name: str, known: KnownLookup, now: float) -> None:
         if now >= self._purge_at:
             self._purge_at = now + 60.0
             self._space.purge(now)
-        addresses = ("192.0.2.1",) if known.status is Status.OK else ()
+        addresses = ("192.0.2.1",) if known.status is DnsStatus.OK else ()
         reply = Reply(known.status, addresses, name, 0, known.ttl, int(1000 * known.seconds))
         before = self._space.entries.get(name)
         self._space.put(answer_from(name, reply, previous=before.answer if before else None, now=now), now)
 
 
 POLICIES: dict[str, Callable[[int], Cache]] = {
-    "LRU without TTL": lambda capacity: Lru(capacity, by_ttl=False),
-    "LRU with TTL": lambda capacity: Lru(capacity, by_ttl=True),
+    "LRU without TTL": lambda capacity: LruCache(capacity, by_ttl=False),
+    "LRU with TTL": lambda capacity: LruCache(capacity, by_ttl=True),
     "patent, literally": PatentLiteral,
-    "ours": Ours,
+    "ours": RegionsCache,
 }
 
 
-def replay(trace: Sequence[tuple[float, str]], known: Mapping[str, Known], *, capacity: int) -> dict[str, Figures]:
+def replay(trace: Sequence[tuple[float, str]], known: Mapping[str, KnownLookup], *, capacity: int) -> dict[str, ReplayFigures]:
     """Return the figures of each policy for the accesses (time, name), in their order. Every name must be known."""
     return {policy: _run(make(capacity), trace, known) for policy, make in POLICIES.items()}
 
 
-def _run(cache: Cache, trace: Sequence[tuple[float, str]], known: Mapping[str, Known]) -> Figures:
-    figures = Figures()
+def _run(cache: Cache, trace: Sequence[tuple[float, str]], known: Mapping[str, KnownLookup]) -> ReplayFigures:
+    figures = ReplayFigures()
     for now, name in trace:
         figures.accesses += 1
         end = cache.until(name, now)

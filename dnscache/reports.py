@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from dnscache import selectors, services
-from dnscache.api import TEXT, Asking, EntryStatus, Name, needs
+from dnscache.api import TEXT, DnsApiRequest, EntryStatus, Name, needs
 from dnscache.audit import log
 from dnscache.models import DnsDropped
 from dnscache.names import read_host
@@ -19,7 +19,7 @@ ENTRY_FIELDS = ("name", "status", "resolve_ms", "fails", "retry_at", "weight", "
 ROW_FIELDS = ("reason", "tries_left", "is_pinned")
 
 
-class Minute(Schema):
+class DnsMinuteOut(Schema):
     """How names were come by in a minute; `waits` by the classes 1, 10, 30, 100, 300, 1000, 3000 ms and longer."""
 
     minute: datetime
@@ -35,7 +35,7 @@ class Minute(Schema):
     cut: int
 
 
-class Lanes(Schema):
+class PreResolverOut(Schema):
     """A process that resolves ahead, as of its last beat."""
 
     machine: str
@@ -50,7 +50,7 @@ class Lanes(Schema):
     counts: dict[str, int]
 
 
-class Stats(Schema):
+class DnsStatsOut(Schema):
     """The last hour. A percentile of null is longer than three seconds.
 
     `hosts_waiting`: how many hosts waited for their names at a time, on average; `shares.lookup`: of all names used, those waited for.
@@ -69,8 +69,8 @@ class Stats(Schema):
     is_silent: bool
     regions: list[dict[str, int | str]]
     upstreams: list[dict[str, float | str]]
-    pre_resolvers: list[Lanes]
-    minutes: list[Minute]
+    pre_resolvers: list[PreResolverOut]
+    minutes: list[DnsMinuteOut]
 
 
 class HardName(Schema):
@@ -93,7 +93,7 @@ class HardPage(Schema):
     next: str | None
 
 
-class Leaf(Schema):
+class NameLeafOut(Schema):
     name: str
     addresses: list[str]
     status: str
@@ -102,15 +102,15 @@ class Leaf(Schema):
     last_access: datetime | None
 
 
-class Branch(Schema):
+class NameBranchOut(Schema):
     """A second-level name, or the registered one, with the third-level names below it; `entry` is null if only those are known."""
 
     name: str
-    entry: Leaf | None
-    below: list[Leaf]
+    entry: NameLeafOut | None
+    below: list[NameLeafOut]
 
 
-class Evicted(Schema):
+class EvictedOut(Schema):
     at: datetime
     name: str
     region: int
@@ -118,7 +118,7 @@ class Evicted(Schema):
     why: str
 
 
-class Flush(Schema):
+class FlushIn(Schema):
     """What to forget: `all`, `reverse`, or `domain` with the registered name in `value`."""
 
     model_config = {"json_schema_extra": {"examples": [{"scope": "domain", "value": "example.org"}]}, "extra": "forbid"}
@@ -127,11 +127,11 @@ class Flush(Schema):
     value: Annotated[str, Field(max_length=253, pattern=TEXT)] = ""
 
 
-class Flushed(Schema):
+class FlushedOut(Schema):
     names: int
 
 
-class Domain(Schema):
+class DomainOut(Schema):
     """A registered name, with how many names of it are known, and how many of them answer quickly."""
 
     registrable: str
@@ -140,20 +140,20 @@ class Domain(Schema):
 
 
 class DomainPage(Schema):
-    items: list[Domain]
+    items: list[DomainOut]
     next: str | None
 
 
-@reports.get("", response=Stats, summary="How names were come by in the last hour, and how things stand")
+@reports.get("", response=DnsStatsOut, summary="How names were come by in the last hour, and how things stand")
 @needs("dnscache.view_dnsentry")
-def show_figures(request: Asking) -> selectors.Overview:
+def show_figures(request: DnsApiRequest) -> selectors.CacheOverview:
     return selectors.overview()
 
 
 @reports.get("/hard-names", response=HardPage, summary="The conflict area: names that failed or are slow, the heaviest first")
 @needs("dnscache.view_dnsentry")
 def list_hard_names(
-    request: Asking,
+    request: DnsApiRequest,
     status: EntryStatus = "",
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the name")] = "",
     sort: Annotated[
@@ -170,7 +170,7 @@ def list_hard_names(
 @reports.get("/domains", response=DomainPage, summary="Registered names, by the alphabet")
 @needs("dnscache.view_dnsentry")
 def list_domains(
-    request: Asking,
+    request: DnsApiRequest,
     q: Annotated[str, Query(max_length=200, pattern=TEXT, description="a part of the registered name")] = "",
     cursor: Annotated[str, Query(max_length=253, pattern=TEXT, description="`next` of the page before")] = "",
     limit: Annotated[int, Query(ge=1, le=200, description="rows a page")] = 50,
@@ -179,21 +179,21 @@ def list_domains(
     return {"items": rows[:limit], "next": rows[limit - 1]["registrable"] if len(rows) > limit else None}
 
 
-@reports.get("/domains/{name}", response=list[Branch], summary="The names of a registered name, by their levels")
+@reports.get("/domains/{name}", response=list[NameBranchOut], summary="The names of a registered name, by their levels")
 @needs("dnscache.view_dnsentry")
-def show_tree(request: Asking, name: Name) -> list[selectors.Branch]:
+def show_tree(request: DnsApiRequest, name: Name) -> list[selectors.NameBranch]:
     return selectors.tree_of(read_host(name).text)
 
 
-@reports.get("/evictions", response=list[Evicted], summary="The latest answers that left before their time")
+@reports.get("/evictions", response=list[EvictedOut], summary="The latest answers that left before their time")
 @needs("dnscache.view_dnsentry")
-def list_evictions(request: Asking) -> list[DnsDropped]:
+def list_evictions(request: DnsApiRequest) -> list[DnsDropped]:
     return list(DnsDropped.objects.order_by("-pk")[:200])
 
 
-@reports.post("/flush", response=Flushed, summary="Forget a domain, all hard names, or everything")
+@reports.post("/flush", response=FlushedOut, summary="Forget a domain, all hard names, or everything")
 @needs("dnscache.delete_dnsentry")
-def flush_cache(request: Asking, order: Flush) -> dict[str, int]:
+def flush_cache(request: DnsApiRequest, order: FlushIn) -> dict[str, int]:
     names = services.flush_scope(order.scope, order.value)
     log(request.user, [order.value or order.scope], "flush")
     return {"names": names}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dnscache.answers import LONGEST_TTL_SECONDS, MOST_TRIES, Status
-from dnscache.regions.entry import Entry
+from dnscache.answers import LONGEST_TTL_SECONDS, MOST_TRIES, DnsStatus
+from dnscache.regions.entry import CachedAnswer
 
 
-class Source(StrEnum):
+class AnswerSource(StrEnum):
     """Where an answer came from; LITERAL: the text itself, an address or a name that is refused."""
 
     LITERAL = "literal"
@@ -23,16 +23,16 @@ class Resolution:
     """An answer as it stands now; all times in seconds.
 
     `ttl` is what is left of the answer's life (of the back-off after a failure), `age` how old it is, `waited` what the caller
-    waited. `tries` counts the look-ups in a row that failed; 0 with `Status.TIMEOUT`: the deadline passed before anybody was asked.
+    waited. `tries` counts the look-ups in a row that failed; 0 with `DnsStatus.TIMEOUT`: the deadline passed before anybody was asked.
     `stale` tells that the addresses are past their life and nobody answers (RFC 8767); nothing expired comes without it.
     """
 
     name: str
-    status: Status
+    status: DnsStatus
     addresses: tuple[str, ...]
     ttl: float
     age: float
-    source: Source
+    source: AnswerSource
     waited: float
     error: str = ""
     tries: int = 0
@@ -46,21 +46,23 @@ class Resolution:
 
 def literal(address: str) -> Resolution:
     """An address is its own answer."""
-    return Resolution(address, Status.OK, (address,), LONGEST_TTL_SECONDS, 0, Source.LITERAL, 0)
+    return Resolution(address, DnsStatus.OK, (address,), LONGEST_TTL_SECONDS, 0, AnswerSource.LITERAL, 0)
 
 
 def refused(host: str, reason: str) -> Resolution:
     """Nobody is asked for such a name."""
-    return Resolution(host, Status.REFUSED_NAME, (), 0, 0, Source.LITERAL, 0, reason)
+    return Resolution(host, DnsStatus.REFUSED_NAME, (), 0, 0, AnswerSource.LITERAL, 0, reason)
 
 
 def unanswered(name: str, waited: float) -> Resolution:
     """Nothing was learnt in the time that the caller had."""
     error = "the deadline passed before a name server had the time to answer"
-    return Resolution(name, Status.TIMEOUT, (), 0, 0, Source.LOOKUP, waited, error)
+    return Resolution(name, DnsStatus.TIMEOUT, (), 0, 0, AnswerSource.LOOKUP, waited, error)
 
 
-def resolution(entry: Entry, source: Source, *, now: float, waited: float, turn: int = 0, just_asked: bool = False) -> Resolution:
+def resolution(
+    entry: CachedAnswer, source: AnswerSource, *, now: float, waited: float, turn: int = 0, just_asked: bool = False
+) -> Resolution:
     """Return the entry as it stands; `turn` rotates its addresses, IPv4 staying before IPv6.
 
     An answer `just_asked` for is good for this use even if it does not live (TTL 0).

@@ -15,30 +15,30 @@ from itertools import count
 from typing import Protocol
 
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status, answer_from
+from dnscache.answer_cache import AnswerCache, PendingLookup
+from dnscache.answers import DnsAnswer, DnsStatus, Reply, answer_from
 from dnscache.errors import DnsCacheError
 from dnscache.flushes import FlushWatch, apply
 from dnscache.lookup import TRY_SECONDS, Server, ask
-from dnscache.memory import Flight, Memory
 from dnscache.models import DnsFlush
 from dnscache.names import read_host
-from dnscache.regions.entry import Entry
+from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.levels import levels_of
-from dnscache.resolution import Resolution, Source, literal, refused, resolution, unanswered
+from dnscache.resolution import AnswerSource, Resolution, literal, refused, resolution, unanswered
 
-__all__ = ["Resolution", "Resolver", "Source", "apply_flush", "forget", "resolve", "resolve_many"]
+__all__ = ["AnswerSource", "Resolution", "Resolver", "apply_flush", "forget", "resolve", "resolve_many"]
 
 MOST_ANSWERS_IN_MEMORY = 100_000
 #: RFC 8767: whoever has stale addresses at hand waits no longer for fresh ones
 STALE_AFTER_SECONDS = 1.8
 
-Found = dict[str, tuple[Entry, Source]]
+Found = dict[str, tuple[CachedAnswer, AnswerSource]]
 
 
-class Writer(Protocol):
+class AnswerWriter(Protocol):
     """Keeps what was learnt: at once (`store`), or behind (`WriteBehind`)."""
 
-    def write_entries(self, entries: Collection[Entry]) -> None: ...
+    def write_entries(self, entries: Collection[CachedAnswer]) -> None: ...
 
 
 class Resolver:
@@ -50,10 +50,10 @@ class Resolver:
         servers: tuple[Server, ...] | None = None,
         clock: Callable[[], float] = time.time,
         capacity: int = MOST_ANSWERS_IN_MEMORY,
-        writer: Writer = store,
+        writer: AnswerWriter = store,
     ) -> None:
         self.servers, self.clock, self.writer = servers, clock, writer
-        self.memory = Memory(capacity)
+        self.memory = AnswerCache(capacity)
         self._flushes = FlushWatch(self.memory)
         self._turns = count()
 
@@ -63,7 +63,7 @@ class Resolver:
             now = self.clock()
             self._flushes.heed(now)
             if entry := self.memory.serve(host, now):
-                return resolution(entry, Source.MEMORY, now=now, waited=0.0, turn=next(self._turns))
+                return resolution(entry, AnswerSource.MEMORY, now=now, waited=0.0, turn=next(self._turns))
         return self.resolve_many([host], parallel=1, deadline=deadline)[host]
 
     def resolve_many(self, hosts: Iterable[str], *, parallel: int, deadline: float) -> dict[str, Resolution]:
@@ -89,7 +89,7 @@ class Resolver:
         for host, name in names.items():
             if name in found:
                 entry, source = found[name]
-                asked = source is Source.LOOKUP
+                asked = source is AnswerSource.LOOKUP
                 resolutions[host] = resolution(entry, source, now=now, waited=waited, turn=turn, just_asked=asked)
             else:
                 resolutions[host] = unanswered(name, waited)
@@ -104,7 +104,7 @@ class Resolver:
         """Take into memory what PostgreSQL knows of names that this process does not, and heed flushes."""
         self._flushes.heed(now)
         known = store.read([name for name in names if self.memory.find(name, now) is None])
-        self.memory.adopt([(levels_of(name).first, Entry(answer, now=now)) for name, answer in known.items()], now)
+        self.memory.adopt([(levels_of(name).first, CachedAnswer(answer, now=now)) for name, answer in known.items()], now)
 
     def forget(self, names: Iterable[str] | None = None) -> None:
         """Drop what this process remembers of these names, or everything."""
@@ -118,21 +118,21 @@ class Resolver:
         now = self.clock()
         if names:
             self._flushes.heed(now)
-        found: Found = {name: (entry, Source.MEMORY) for name in names if (entry := self.memory.serve(name, now))}
+        found: Found = {name: (entry, AnswerSource.MEMORY) for name in names if (entry := self.memory.serve(name, now))}
         if len(found) == len(names):
             return found
         boarding = self.memory.board(names - found.keys(), now)
-        found.update((name, (entry, Source.MEMORY)) for name, entry in boarding.served.items())
+        found.update((name, (entry, AnswerSource.MEMORY)) for name, entry in boarding.served.items())
         if boarding.led:
             found.update(self._lead(boarding.led, parallel, until))
         # Only now: whoever waited for others before landing its own flights could wait in a circle.
         for name, flight in boarding.joined.items():
             flight.landed.wait(max(0.0, until - time.monotonic()))
             if flight.entry:
-                found[name] = flight.entry, Source.LOOKUP
+                found[name] = flight.entry, AnswerSource.LOOKUP
         return found
 
-    def _lead(self, flights: Mapping[str, Flight], parallel: int, until: float) -> Found:
+    def _lead(self, flights: Mapping[str, PendingLookup], parallel: int, until: float) -> Found:
         """Get the answers for the flights from the store or the network, and land every one of them whatever happens."""
         found: Found = {}
         try:
@@ -140,15 +140,15 @@ class Resolver:
             now = self.clock()
             for name, answer in known.items():
                 if answer.may_be_served(now) and (entry := self.memory.land(name, answer, now)):
-                    found[name] = entry, Source.DATABASE
+                    found[name] = entry, AnswerSource.DATABASE
             self._look_up([name for name in flights if name not in found], found, known, parallel, until)
         finally:
             for name in flights.keys() - found.keys():
                 self.memory.land(name, None, self.clock())
-        self.writer.write_entries([entry for entry, source in found.values() if source is Source.LOOKUP])
+        self.writer.write_entries([entry for entry, source in found.values() if source is AnswerSource.LOOKUP])
         return found
 
-    def _known(self, names: Collection[str]) -> dict[str, Answer]:
+    def _known(self, names: Collection[str]) -> dict[str, DnsAnswer]:
         """What was the last answer: usually the stored one, but a writer that writes behind may not have stored it yet."""
         known = {name: entry.answer for name in names if (entry := self.memory.space.entries.get(name))}
         for name, answer in store.read(names).items():
@@ -156,7 +156,7 @@ class Resolver:
                 known[name] = answer
         return known
 
-    def _look_up(self, names: list[str], found: Found, known: Mapping[str, Answer], parallel: int, until: float) -> None:
+    def _look_up(self, names: list[str], found: Found, known: Mapping[str, DnsAnswer], parallel: int, until: float) -> None:
         """Add what is learnt to `found`. Each flight lands in the thread that asked: no other has to be woken for it."""
         now = self.clock()
         patience = {name: STALE_AFTER_SECONDS for name in names if name in known and known[name].is_usable_stale(now)}
@@ -168,7 +168,7 @@ class Resolver:
             if _is_evidence(reply):
                 answer = answer_from(name, reply, previous=known.get(name), now=now)
                 if entry := self.memory.land(name, answer, now):
-                    found[name] = entry, Source.LOOKUP
+                    found[name] = entry, AnswerSource.LOOKUP
 
         _for_each(one, names, threads=min(parallel, len(names)))
 
@@ -190,7 +190,7 @@ def _for_each(work: Callable[[str], None], names: list[str], *, threads: int) ->
 
 def _is_evidence(reply: Reply) -> bool:
     """Silence counts as a failure only if the server had the whole of a first try to answer."""
-    return reply.status is not Status.TIMEOUT or reply.resolve_ms >= 1000 * TRY_SECONDS[0]
+    return reply.status is not DnsStatus.TIMEOUT or reply.resolve_ms >= 1000 * TRY_SECONDS[0]
 
 
 _process_wide = Resolver()

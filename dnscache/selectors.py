@@ -11,9 +11,9 @@ from django.db.models import Avg, Count, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from dnscache.ahead.beat import living
-from dnscache.answers import MOST_TRIES, Status
+from dnscache.answers import MOST_TRIES, DnsStatus
 from dnscache.models import DnsEntry, DnsMinute, DnsPin, DnsPreResolver
+from dnscache.preresolver.heartbeat import living
 from dnscache.records import WAITS
 from dnscache.regions.entry import Region
 from dnscache.regions.levels import levels_of
@@ -26,7 +26,7 @@ DEAD_BY_THEMSELVES = 3
 
 
 @dataclass(frozen=True)
-class Overview:
+class CacheOverview:
     """The last hour. `threads_saved` is the sum of the weights of what is fresh: what the cache is worth now.
 
     `hosts_waiting`: how many hosts waited for their names at a time, on average. Waits are upper ends of their classes; None: longer
@@ -49,13 +49,13 @@ class Overview:
     pre_resolvers: list[DnsPreResolver]
 
 
-def overview() -> Overview:
+def overview() -> CacheOverview:
     """Return how names were come by in the last hour, and how things stand."""
     minutes = list(DnsMinute.objects.filter(minute__gt=Now() - HOUR).order_by("minute"))
     sums = {key: sum(getattr(minute, key) for minute in minutes) for key in (*SOURCES, "stale", "asked", "answered", "failed", "cut")}
     used, waited = sum(sums[source] for source in SOURCES), sum(minute.waited_seconds for minute in minutes)
     waits = [sum(column) for column in zip(*(minute.waits for minute in minutes), strict=True)]
-    return Overview(
+    return CacheOverview(
         minutes=minutes,
         used=used,
         shares={key: sums[key] / used if used else 0.0 for key in (*SOURCES, "stale")},
@@ -109,7 +109,7 @@ def _percentile(waits: Sequence[int], share: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class Hard:
+class ConflictName:
     """A row of the conflict area: a name that failed or is slow, why, and what comes next."""
 
     entry: DnsEntry
@@ -138,7 +138,7 @@ SORTS = {
 }
 
 
-def hard_names(*, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100) -> list[Hard]:
+def hard_names(*, status: str = "", text: str = "", sort: str = "weight", after: str = "", most: int = 100) -> list[ConflictName]:
     """Return the reverse region, the conflict area's order being that by weight: what its rows cost or save.
 
     after: the name that the page before ended with; the next begins behind it, wherever it stands by now.
@@ -150,7 +150,7 @@ def hard_names(*, status: str = "", text: str = "", sort: str = "weight", after:
         found = found.filter(_behind(last, sort))
     rows = list(found[:most])
     pinned = pinned_names([row.name for row in rows])
-    return [Hard(row, reason_of(Status(row.status), row.fails), row.name in pinned) for row in rows]
+    return [ConflictName(row, reason_of(DnsStatus(row.status), row.fails), row.name in pinned) for row in rows]
 
 
 def _behind(last: DnsEntry, sort: str) -> Q:
@@ -182,7 +182,7 @@ def domains(*, text: str = "", after: str = "", most: int = 100) -> Sequence[Map
 
 
 @dataclass(frozen=True)
-class Branch:
+class NameBranch:
     """A name of the second level, or the registered one itself, with those below it. `entry` is None if only those are known."""
 
     name: str
@@ -190,7 +190,7 @@ class Branch:
     below: list[DnsEntry]
 
 
-def tree_of(registrable: str) -> list[Branch]:
+def tree_of(registrable: str) -> list[NameBranch]:
     """Return the names of a registered name as the patent's tree has them: second level, and the third below it."""
     rows = {row.name: row for row in DnsEntry.objects.filter(registrable=registrable).order_by("name")}
     seconds: dict[str, list[DnsEntry]] = {}
@@ -200,4 +200,4 @@ def tree_of(registrable: str) -> list[Branch]:
         if levels.third:
             below.append(row)
     in_order = sorted(seconds.items(), key=lambda item: (item[0] != registrable, item[0]))
-    return [Branch(name, rows.get(name), below) for name, below in in_order]
+    return [NameBranch(name, rows.get(name), below) for name, below in in_order]

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from django.db import connection
 
 from dnscache.addresses import classify
-from dnscache.answers import LONGEST_STALE_SECONDS, Answer, Reply, Status
+from dnscache.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry
-from dnscache.regions.entry import Entry
+from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.levels import levels_of
 
 _COLUMNS = [field.attname for field in DnsEntry._meta.concrete_fields]
@@ -44,7 +44,7 @@ _LOAD = """
 """
 
 
-def read(names: Collection[str]) -> dict[str, Answer]:
+def read(names: Collection[str]) -> dict[str, DnsAnswer]:
     """Return what is known of the names, fresh or not, by one query."""
     if not names:
         return {}
@@ -60,12 +60,12 @@ def load(*, most: int, now: float) -> Iterator[tuple[str, str]]:
         yield from rows.rows()
 
 
-def write(answers: Collection[Answer]) -> None:
+def write(answers: Collection[DnsAnswer]) -> None:
     """Keep the answers, as `write_entries` does."""
-    write_entries([Entry(answer, now=answer.resolved_at) for answer in answers])
+    write_entries([CachedAnswer(answer, now=answer.resolved_at) for answer in answers])
 
 
-def write_entries(entries: Collection[Entry]) -> None:
+def write_entries(entries: Collection[CachedAnswer]) -> None:
     """Keep the entries by one statement, but where a newer one is kept already."""
     if not entries:
         return
@@ -75,7 +75,7 @@ def write_entries(entries: Collection[Entry]) -> None:
         cursor.execute(_UPSERT, [json.dumps(rows)])
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _row(entry: CachedAnswer) -> dict[str, object]:
     return {
         "name": entry.name,
         "registrable": levels_of(entry.name).first,
@@ -104,10 +104,10 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def answer_of(entry: DnsEntry) -> Answer:
+def answer_of(entry: DnsEntry) -> DnsAnswer:
     """Return the row as the answer that was written."""
     reply = Reply(
-        Status(entry.status),
+        DnsStatus(entry.status),
         tuple(entry.addresses),
         entry.canonical,
         entry.rcode,
@@ -117,4 +117,4 @@ def answer_of(entry: DnsEntry) -> Answer:
         entry.error,
     )
     retry_at = entry.retry_at.timestamp() if entry.retry_at else None
-    return Answer(entry.name, reply, entry.resolved_at.timestamp(), entry.expires_at.timestamp(), retry_at, entry.fails)
+    return DnsAnswer(entry.name, reply, entry.resolved_at.timestamp(), entry.expires_at.timestamp(), retry_at, entry.fails)

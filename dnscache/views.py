@@ -18,7 +18,7 @@ from dnscache import selectors, services
 from dnscache.audit import log
 from dnscache.chart import bars_of
 from dnscache.errors import DnsCacheError
-from dnscache.exporting import TYPES, lines, minutes_lines
+from dnscache.export import TYPES, lines, minutes_lines
 from dnscache.models import DnsDropped, DnsEntry
 
 ROWS = 100
@@ -39,7 +39,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Column:
+class TableHeading:
     """A heading of a table; a link where its table can be sorted by it."""
 
     sort: str
@@ -94,7 +94,7 @@ def hard(request: HttpRequest) -> HttpResponse:
         "text": text,
         "status": status,
     }
-    columns = [Column(key, label, is_number, key == sort) for key, label, is_number in HARD_COLUMNS]
+    columns = [TableHeading(key, label, is_number, key == sort) for key, label, is_number in HARD_COLUMNS]
     return render(request, "dnscache/hard.html", {**context, "columns": columns, "statuses": labels, "total": sum(counts.values())})
 
 

@@ -14,7 +14,7 @@ from socket import AF_INET, AF_INET6, inet_ntop
 import dns.message
 from dns.rdatatype import RdataType
 
-from dnscache.heard import Heard
+from dnscache.parsed_response import ParsedResponse
 
 #: fits every path, so that no answer is lost as fragments (DNS flag day 2020)
 UDP_PAYLOAD_BYTES = 1232
@@ -37,11 +37,11 @@ _ASKED = b"\xc0\x0c"
 _Record = tuple[str, int, int, int, int]
 
 
-class _Unusual(Exception):
+class _UnusualPacket(Exception):
     """The packet, or a part of it, is for dnspython."""
 
 
-class Match(Enum):
+class PacketMatch(Enum):
     """How well a packet answers a query; FOLDED: but for the case of the name's letters."""
 
     NONE = auto()
@@ -71,29 +71,29 @@ def _in_mixed_case(name: str) -> str:
     return "".join(letter.upper() if chance >> n & 1 else letter for n, letter in spelt)
 
 
-def match(packet: bytes, asked: bytes) -> Match:
+def match(packet: bytes, asked: bytes) -> PacketMatch:
     """Tell whether a packet is an answer to the query `asked`, by its id and its question.
 
     A server that understood nothing may leave the question out.
     """
     end = _question_end(asked)
     if packet[:2] != asked[:2] or len(packet) < 12 or not packet[2] & 0x80:
-        return Match.NONE
+        return PacketMatch.NONE
     if packet[4:6] == b"\0\0" and packet[3] & 0xF in WITHOUT_QUESTION:
-        return Match.EXACT
+        return PacketMatch.EXACT
     theirs, ours = packet[12:end], asked[12:end]
     if theirs == ours:
-        return Match.EXACT
-    return Match.FOLDED if theirs.lower() == ours.lower() else Match.NONE
+        return PacketMatch.EXACT
+    return PacketMatch.FOLDED if theirs.lower() == ours.lower() else PacketMatch.NONE
 
 
 def _question_end(asked: bytes) -> int:
     return len(asked) - (len(_OPT) if asked[11] else 0)
 
 
-def read(packet: bytes, asked: bytes) -> Heard | None:
+def read(packet: bytes, asked: bytes) -> ParsedResponse | None:
     """Return what the packet says in answer to the query `asked`; None if it is no answer to that, or unusual in any way."""
-    if match(packet, asked) is not Match.EXACT:
+    if match(packet, asked) is not PacketMatch.EXACT:
         return None
     question_end = _question_end(asked)
     _, flags, *counts = _HEADER.unpack_from(packet)
@@ -105,36 +105,36 @@ def read(packet: bytes, asked: bytes) -> Heard | None:
         sections = _sections(packet, name, question_end, counts[1:])
         (rdtype,) = struct.unpack_from("!H", packet, question_end - 4)
         return _heard(packet, name, rdtype, flags & 0xF, *sections)
-    except (_Unusual, IndexError, struct.error):
+    except (_UnusualPacket, IndexError, struct.error):
         return None
 
 
-def _heard(packet: bytes, name: str, rdtype: int, rcode: int, answers: list[_Record], authority: list[_Record]) -> Heard:
+def _heard(packet: bytes, name: str, rdtype: int, rcode: int, answers: list[_Record], authority: list[_Record]) -> ParsedResponse:
     found = [record for record in answers if record[1] == rdtype]
     aliases = {owner: (ttl, begin) for owner, kind, ttl, begin, _ in answers if kind == CNAME}
     if len(aliases) + len(found) != len(answers) or any(kind != SOA for _, kind, *_ in authority):
-        raise _Unusual
+        raise _UnusualPacket
     ttls: list[int] = []
     while not (ours := [record for record in found if record[0] == name]) and name in aliases:
         ttl, begin = aliases[name]
         ttls.append(ttl)
         name = _name(packet, begin)[0].lower()
         if len(ttls) > MOST_ALIASES:
-            raise _Unusual
+            raise _UnusualPacket
     soa = None if ours else _soa_of(packet, name, authority)
     if (ours and rcode == NXDOMAIN) or (not ours and authority and not soa):
-        raise _Unusual
+        raise _UnusualPacket
     family = AF_INET if rdtype == A else AF_INET6
     addresses = dict.fromkeys(inet_ntop(family, packet[begin:end]) for *_, begin, end in ours)
     ttl = min([*ttls, *(record[2] for record in ours), *(soa or ())], default=0)
-    return Heard(rcode, name, tuple(addresses), ttl, bool(ttls), bool(authority))
+    return ParsedResponse(rcode, name, tuple(addresses), ttl, bool(ttls), bool(authority))
 
 
 def _soa_of(packet: bytes, name: str, authority: list[_Record]) -> tuple[int, int] | None:
     """Return the TTL and the least TTL of the zone that the name is in, the innermost that is told of."""
     zones = {owner: (ttl, *struct.unpack_from("!L", packet, end - 4)) for owner, _, ttl, _, end in authority}
     if len(zones) != len(authority):
-        raise _Unusual
+        raise _UnusualPacket
     while name not in zones and name:
         name = name.partition(".")[2]
     return zones.get(name)
@@ -152,11 +152,11 @@ def _sections(packet: bytes, asked: str, at: int, counts: list[int]) -> tuple[li
             if rdtype != OPT:
                 _check(packet, rdtype, rdclass, ttl, begin, at)
             elif len(sections) < 3 or owner or size or ttl >> 24:
-                raise _Unusual
+                raise _UnusualPacket
             sections[-1].append((owner.lower(), rdtype, ttl, begin, at))
     answers, authority, additional = sections
     if at != len(packet) or [rdtype for _, rdtype, *_ in additional] not in ([], [OPT]):
-        raise _Unusual
+        raise _UnusualPacket
     return answers, authority
 
 
@@ -170,7 +170,7 @@ def _check(packet: bytes, rdtype: int, rdclass: int, ttl: int, begin: int, end: 
     else:
         size = begin + _SIZES.get(rdtype, -1)
     if rdclass != 1 or ttl >> 31 or size != end or end > len(packet):
-        raise _Unusual
+        raise _UnusualPacket
 
 
 def _name(packet: bytes, at: int) -> tuple[str, int]:
@@ -182,15 +182,15 @@ def _name(packet: bytes, at: int) -> tuple[str, int]:
             end = end or at + 2
             at = (length & 0x3F) << 8 | packet[at + 1]
             if at >= before:  # only backwards, so that it ends
-                raise _Unusual
+                raise _UnusualPacket
             before = at
             continue
         label = packet[at + 1 : at + 1 + length]
         if length > 63 or len(label) != length or label.translate(None, _LETTERS):
-            raise _Unusual
+            raise _UnusualPacket
         labels.append(label)
         at += 1 + length
     text = b".".join(labels).decode("ascii")
     if len(text) > 253:
-        raise _Unusual
+        raise _UnusualPacket
     return text, end or at + 1

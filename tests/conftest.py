@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 
-from crawlsite import refreshes
+from crawlsite import shared_refreshes as refreshes
 from crawlsite.api import admission
 from crawlsite.health import views as health
 from dnscache import resolver

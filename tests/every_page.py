@@ -22,7 +22,7 @@ from crawling.services.steering import pause
 from crawling.services.templates import save_template
 from crawlsite.tokens import make_token
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsDropped
 from tests.browser.house import make_crawl, work_off
 from tests.test_roles import PATHS, ROUTES
@@ -125,8 +125,11 @@ def _others(crawl: CrawlJob, resting: CrawlJob, by: User) -> dict[str, object]:
 def fill_names() -> None:
     """Names that were found, failed, and left."""
     now = timezone.now().timestamp()
-    good, bad = Reply(Status.OK, ("192.0.2.1",), ttl=300, resolve_ms=40), Reply(Status.TIMEOUT, resolve_ms=8000, error="it said nothing")
-    store.write([Answer("www.example.com", good, now, now + 300, None, 0), Answer("silent.example.com", bad, now, now, now + 40, 1)])
+    good, bad = (
+        Reply(DnsStatus.OK, ("192.0.2.1",), ttl=300, resolve_ms=40),
+        Reply(DnsStatus.TIMEOUT, resolve_ms=8000, error="it said nothing"),
+    )
+    store.write([DnsAnswer("www.example.com", good, now, now + 300, None, 0), DnsAnswer("silent.example.com", bad, now, now, now + 40, 1)])
     DnsDropped.objects.create(
         name="old.example.com", region=2, weight=0.01, why="light, and unused for long", at=timezone.now() - timedelta(hours=1)
     )

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, DocumentSource
 from crawling.documents.registry import READERS
 from crawling.worker import ShiftWorker
 
 FREEZES, BURNS, SWELLS = "application/x-freezes", "application/x-burns", "application/x-swells"
 
 
-def freeze(source: Source) -> Document:
+def freeze(source: DocumentSource) -> Document:
     """Years, in which no other thread runs."""
     re.match(r"(a|aa)+$", "a" * 200 + "b")
     return Document()
 
 
-def burn(source: Source) -> Document:
+def burn(source: DocumentSource) -> Document:
     """Years, too, but other threads get their turns."""
     while True:
         sum(range(10_000))
 
 
-def swell(source: Source) -> Document:
+def swell(source: DocumentSource) -> Document:
     """A megabyte and another one, for ever."""
     taken = []
     while True:

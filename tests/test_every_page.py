@@ -12,7 +12,7 @@ from django.test import Client
 
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork
-from crawlsite.api.inside import ask
+from crawlsite.api.internal_client import ask
 from crawlsite.content_policy import STRICT
 from tests.crawling.conftest import CLASSES
 from tests.crawling.pages import soup

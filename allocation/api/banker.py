@@ -7,17 +7,17 @@ from typing import Annotated
 from ninja import Body, Router
 from ninja.errors import HttpError
 
-from allocation.api.schemas import AnswerOut, Asking, Question, Step, needs
+from allocation.api.schemas import AnswerOut, AuthenticatedRequest, SafeStepOut, SafetyQuestion, needs
 from allocation.banker import State
-from allocation.checking import Answer, check, check_request, counted, named
 from allocation.reasons import Parties
+from allocation.state_check import StateCheck, check, check_request, counted, named
 
 banker = Router()
 
 
 @banker.post("/check", response=AnswerOut, summary="What the Banker's algorithm says of a state that you make up")
 @needs("allocation.view_pool")
-def ask(request: Asking, question: Annotated[Question, Body()]) -> AnswerOut:
+def ask(request: AuthenticatedRequest, question: Annotated[SafetyQuestion, Body()]) -> AnswerOut:
     """Nothing is kept and nothing changes. `process` and `request` go together."""
     if (question.process is None) != (question.request is None):
         raise HttpError(422, "process and request go together; give both, or neither.")
@@ -31,7 +31,7 @@ def ask(request: Asking, question: Annotated[Question, Body()]) -> AnswerOut:
         raise HttpError(422, f"{error}.") from error
 
 
-def _parties(question: Question, state: State) -> Parties:
+def _parties(question: SafetyQuestion, state: State) -> Parties:
     """By the names given, or counted. Raises ValueError if there are too many or too few."""
     plain = counted(state)
     processes = question.processes or [row.label for row in plain.rows]
@@ -41,10 +41,10 @@ def _parties(question: Question, state: State) -> Parties:
     return named(state, processes, classes)
 
 
-def _answer(answer: Answer) -> AnswerOut:
+def _answer(answer: StateCheck) -> AnswerOut:
     steps = None
     if answer.sequence is not None and answer.work is not None:
-        steps = [Step(process=i, work=list(work)) for i, work in zip(answer.sequence, answer.work, strict=False)]
+        steps = [SafeStepOut(process=i, work=list(work)) for i, work in zip(answer.sequence, answer.work, strict=False)]
     return AnswerOut(
         verdict=answer.verdict,
         is_safe=answer.is_safe,

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from allocation.api.schemas import BlockerOut, EstimateOut, PoolDetail, ProcessOut, Resource, ShortOut, Step, StuckOut, WaitOut
+from allocation.api.schemas import (
+    BlockerOut,
+    EstimateOut,
+    PoolDetail,
+    ProcessOut,
+    Resource,
+    SafeStepOut,
+    ShortOut,
+    StuckProcessOut,
+    WaitOut,
+)
 from allocation.snapshot import BankView, ProcessRow, WaitRow
 
 
@@ -20,7 +30,7 @@ def detail(view: BankView) -> PoolDetail:
         processes=[_process(process) for process in view.processes],
         is_safe=view.is_safe,
         safe_sequence=None if sequence is None else [step.process.id for step in sequence],
-        steps=None if sequence is None else [Step(process=step.process.id, work=list(step.work)) for step in sequence],
+        steps=None if sequence is None else [SafeStepOut(process=step.process.id, work=list(step.work)) for step in sequence],
         waiting=[wait_out(wait) for wait in view.waiting],
     )
 
@@ -49,7 +59,7 @@ def wait_out(wait: WaitRow) -> WaitOut:
         reason=wait.reason,
         short=[ShortOut(resource=one.key, units=one.units) for one in wait.short],
         blockers=[BlockerOut(process=b.process, name=b.label, resource=b.key, units=b.units, since=b.since) for b in wait.blockers],
-        would_be_stuck=[StuckOut(process=one.process, name=one.label, resources=list(one.keys)) for one in wait.stuck],
+        would_be_stuck=[StuckProcessOut(process=one.process, name=one.label, resources=list(one.keys)) for one in wait.stuck],
         what_ends_it=wait.what_ends_it,
         estimate=EstimateOut(seconds=wait.estimate.seconds, sentence=wait.estimate.sentence),
         since=wait.since,

@@ -9,10 +9,10 @@ from uuid import UUID
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from allocation.api.schemas import Asking, PoolId, ProcessThen, Resource, Step, needs
+from allocation.api.schemas import AuthenticatedRequest, PoolId, ProcessThen, Resource, SafeStepOut, needs
 from allocation.errors import UnknownPool
-from allocation.history.asof import BankThen, bank_as_of
-from allocation.history.listing import Filters, list_events
+from allocation.history.as_of import BankThen, bank_as_of
+from allocation.history.listing import EventFilter, list_events
 from allocation.models import Event, EventKind, Pool
 
 history = Router()
@@ -68,14 +68,14 @@ class PoolThen(Schema):
     processes: list[ProcessThen]
     is_safe: bool
     safe_sequence: list[int] | None
-    steps: list[Step]
+    steps: list[SafeStepOut]
     waiting: list[WaitThen]
 
 
 @history.get("/{pool_id}/events", response=EventPage, summary="The pool's ledger, the newest event first")
 @needs("allocation.view_pool")
 def events(
-    request: Asking,
+    request: AuthenticatedRequest,
     pool_id: PoolId,
     process: Annotated[int | None, Query(ge=1, le=LARGEST, description="only about this process")] = None,
     kind: Annotated[EventKind | None, Query(description="only of this kind")] = None,
@@ -84,13 +84,13 @@ def events(
 ) -> dict[str, Any]:
     if not Pool.objects.filter(pk=pool_id).exists():
         raise UnknownPool(pool=pool_id)
-    rows, following = list_events(pool_id, Filters(process or 0, kind.value if kind else ""), before=cursor, limit=limit)
+    rows, following = list_events(pool_id, EventFilter(process or 0, kind.value if kind else ""), before=cursor, limit=limit)
     return {"items": [_event(row, row.process.label if row.process else None) for row in rows], "next": following}
 
 
 @history.get("/{pool_id}/as-of/{version}", response=PoolThen, summary="The pool as it was after an event of its ledger")
 @needs("allocation.view_pool")
-def as_of(request: Asking, pool_id: PoolId, version: Version) -> PoolThen:
+def as_of(request: AuthenticatedRequest, pool_id: PoolId, version: Version) -> PoolThen:
     return _then(bank_as_of(pool_id, version))
 
 
@@ -108,7 +108,7 @@ def _then(then: BankThen) -> PoolThen:
         ],
         is_safe=then.is_safe,
         safe_sequence=None if then.safe_sequence is None else list(then.safe_sequence),
-        steps=[Step(process=step.process, work=list(step.work)) for step in then.evidence],
+        steps=[SafeStepOut(process=step.process, work=list(step.work)) for step in then.evidence],
         waiting=[
             WaitThen(
                 request=wait.request,

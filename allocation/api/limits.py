@@ -14,12 +14,12 @@ from allocation import selectors
 from allocation.api.details import detail
 from allocation.api.pools import pools
 from allocation.api.schemas import (
-    Asking,
+    AuthenticatedRequest,
     ClassIn,
     LimitsIn,
+    LimitsPreviewOut,
     PoolDetail,
     PoolId,
-    PreviewOut,
     ProcessId,
     ProcessLimitsIn,
     needs,
@@ -27,10 +27,10 @@ from allocation.api.schemas import (
 from allocation.errors import UnknownPool, UnknownProcess
 from allocation.models import Pool, Process
 from allocation.services import (
+    LimitsPreview,
     NewClass,
     Override,
     PoolLimits,
-    Preview,
     ProcessLimits,
     add_class,
     change_limits,
@@ -43,9 +43,11 @@ from allocation.services import (
 __all__ = ["pools"]
 
 
-@pools.patch("/{pool_id}", response=PoolDetail | PreviewOut, summary="Change limits; whoever waits and now may be is served at once")
+@pools.patch("/{pool_id}", response=PoolDetail | LimitsPreviewOut, summary="Change limits; whoever waits and now may be is served at once")
 @needs("allocation.change_pool")
-def change(request: Asking, pool_id: PoolId, wanted: Annotated[LimitsIn, Body()], preview: bool = False) -> PoolDetail | PreviewOut:
+def change(
+    request: AuthenticatedRequest, pool_id: PoolId, wanted: Annotated[LimitsIn, Body()], preview: bool = False
+) -> PoolDetail | LimitsPreviewOut:
     """All or nothing. Refused if more is in use or claimed, or if not every process could be sure to finish.
 
     With `preview=1` nothing changes, and the answer tells who would wait, be refused or become unsafe. With `override` and
@@ -58,18 +60,18 @@ def change(request: Asking, pool_id: PoolId, wanted: Annotated[LimitsIn, Body()]
     if new == PoolLimits():
         raise HttpError(422, "capacity, reserved or bypass_limit is needed.")
     if preview:
-        return _told(preview_limits(pool=pool_id, limits=new))
+        return _describe_preview(preview_limits(pool=pool_id, limits=new))
     override = _override(request, wanted)
     changed = change_limits(pool=pool_id, limits=new, override=override)
     _note(request, pool, "changed the limits", _limits_of(pool), _limits_of(changed), override)
     return detail(selectors.bank_view(pool_id))
 
 
-@pools.patch("/{pool_id}/processes/{process_id}", response=PoolDetail | PreviewOut, summary="Change a process's claim or priority")
+@pools.patch("/{pool_id}/processes/{process_id}", response=PoolDetail | LimitsPreviewOut, summary="Change a process's claim or priority")
 @needs("allocation.change_pool")
 def change_one(
-    request: Asking, pool_id: PoolId, process_id: ProcessId, wanted: Annotated[ProcessLimitsIn, Body()], preview: bool = False
-) -> PoolDetail | PreviewOut:
+    request: AuthenticatedRequest, pool_id: PoolId, process_id: ProcessId, wanted: Annotated[ProcessLimitsIn, Body()], preview: bool = False
+) -> PoolDetail | LimitsPreviewOut:
     """As of a pool's limits: checked, all or nothing, with a preview, and an override where it would be unsafe."""
     process = Process.objects.filter(pk=process_id, pool=pool_id).first()
     if process is None:
@@ -78,7 +80,7 @@ def change_one(
     if new == ProcessLimits():
         raise HttpError(422, "claim or priority is needed.")
     if preview:
-        return _told(preview_process(process=process_id, limits=new))
+        return _describe_preview(preview_process(process=process_id, limits=new))
     override = _override(request, wanted)
     changed = change_process(process=process_id, limits=new, override=override)
     _note(request, process, "changed the limits", _claim_of(process), _claim_of(changed), override)
@@ -87,14 +89,14 @@ def change_one(
 
 @pools.post("/{pool_id}/classes", response={201: PoolDetail}, summary="Add a resource class to a pool that is at work")
 @needs("allocation.change_pool")
-def add(request: Asking, pool_id: PoolId, new: Annotated[ClassIn, Body()]) -> Status[PoolDetail]:
+def add(request: AuthenticatedRequest, pool_id: PoolId, new: Annotated[ClassIn, Body()]) -> Status[PoolDetail]:
     """It comes last in every vector. Nobody claims any of it yet."""
     pool = add_class(pool=pool_id, new=NewClass(**new.dict()))
     _note(request, pool, f"added the resource class {new.key}", {new.key: 0}, {new.key: new.capacity}, None)
     return Status(201, detail(selectors.bank_view(pool_id)))
 
 
-def _override(request: Asking, wanted: LimitsIn | ProcessLimitsIn) -> Override | None:
+def _override(request: AuthenticatedRequest, wanted: LimitsIn | ProcessLimitsIn) -> Override | None:
     if not wanted.override:
         return None
     if not wanted.reason.strip():
@@ -113,15 +115,17 @@ def _claim_of(process: Process) -> dict[str, int]:
     return dict(zip(keys, process.max_claim, strict=False)) | {"priority": process.priority}
 
 
-def _note(request: Asking, row: Pool | Process, action: str, old: dict[str, int], new: dict[str, int], override: Override | None) -> None:
+def _note(
+    request: AuthenticatedRequest, row: Pool | Process, action: str, old: dict[str, int], new: dict[str, int], override: Override | None
+) -> None:
     """Into the audit log: who did what, from and to, and why against the safety check."""
     said = f"{action}, an override if unsafe: {override.reason}" if override else action
     message = json.dumps({"action": said, "changes": {name: [old[name], to] for name, to in new.items() if old.get(name, to) != to}})
     LogEntry.objects.log_actions(request.user.pk, [row], CHANGE, message, single_object=True)
 
 
-def _told(preview: Preview) -> PreviewOut:
-    return PreviewOut(
+def _describe_preview(preview: LimitsPreview) -> LimitsPreviewOut:
+    return LimitsPreviewOut(
         allowed=not preview.refused,
         reason=preview.refused,
         would_be_refused=list(preview.misfits),

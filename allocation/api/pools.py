@@ -8,7 +8,7 @@ from ninja import Router
 
 from allocation import selectors
 from allocation.api.details import detail
-from allocation.api.schemas import Asking, PoolDetail, PoolId, PoolList, PoolOut, Resource, needs
+from allocation.api.schemas import AuthenticatedRequest, PoolDetail, PoolId, PoolList, PoolOut, Resource, needs
 from allocation.models import Pool
 
 pools = Router()
@@ -16,7 +16,7 @@ pools = Router()
 
 @pools.get("", response=PoolList, summary="List the pools")
 @needs("allocation.view_pool")
-def index(request: Asking) -> dict[str, Any]:
+def index(request: AuthenticatedRequest) -> dict[str, Any]:
     rows = Pool.objects.prefetch_related("classes").order_by("pk")
     return {
         "items": [
@@ -37,5 +37,5 @@ def index(request: Asking) -> dict[str, Any]:
 
 @pools.get("/{pool_id}", response=PoolDetail, summary="A pool: its matrices, the proof that it is safe, and every wait explained")
 @needs("allocation.view_pool")
-def show(request: Asking, pool_id: PoolId) -> PoolDetail:
+def show(request: AuthenticatedRequest, pool_id: PoolId) -> PoolDetail:
     return detail(selectors.bank_view(pool_id))

@@ -27,7 +27,7 @@ NO_CONTROLS = r"^[^\x00-\x1f\x7f]+$"
 Matrix = Annotated[list[Vector], Field(max_length=MOST_PROCESSES)]
 
 
-class Asking(HttpRequest):
+class AuthenticatedRequest(HttpRequest):
     """A request as endpoints get it: somebody is logged in."""
 
     user: User
@@ -76,7 +76,7 @@ class ProcessOut(ProcessThen):
     priority: int
 
 
-class Step(Schema):
+class SafeStepOut(Schema):
     """The Work that a process of the safe sequence finds; then it can finish."""
 
     process: int
@@ -98,7 +98,7 @@ class BlockerOut(Schema):
     since: datetime | None
 
 
-class StuckOut(Schema):
+class StuckProcessOut(Schema):
     """A process that could not be sure to finish after the grant, and the classes that it could be stuck on."""
 
     process: int
@@ -123,7 +123,7 @@ class WaitOut(Schema):
     reason: str
     short: list[ShortOut]
     blockers: list[BlockerOut]
-    would_be_stuck: list[StuckOut]
+    would_be_stuck: list[StuckProcessOut]
     what_ends_it: str
     estimate: EstimateOut
     since: datetime
@@ -136,18 +136,18 @@ class PoolDetail(PoolOut):
     processes: list[ProcessOut]
     is_safe: bool
     safe_sequence: list[int] | None = Field(description="ids of processes; null if the state is unsafe")
-    steps: list[Step] | None
+    steps: list[SafeStepOut] | None
     waiting: list[WaitOut]
 
 
-class Overriding(Schema):
+class OverrideIn(Schema):
     """Puts an unsafe change through; without it such a change is refused."""
 
     override: bool = Field(False, strict=True, description="put it through even if it is unsafe; it takes a reason")
     reason: str = Field("", max_length=200, description="why; recorded, and shown on every page until the state is safe again")
 
 
-class LimitsIn(Overriding):
+class LimitsIn(OverrideIn):
     """What is left out stays, and so do classes that are not named."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"capacity": {"bandwidth": 204800}, "bypass_limit": 10}]})
@@ -156,7 +156,7 @@ class LimitsIn(Overriding):
     bypass_limit: Annotated[int, Field(ge=0, le=10_000, strict=True)] | None = None
 
 
-class ProcessLimitsIn(Overriding):
+class ProcessLimitsIn(OverrideIn):
     """What is left out stays, and so do classes that are not named."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"claim": {"bandwidth": 20480}, "priority": 5}]})
@@ -175,7 +175,7 @@ class ClassIn(Schema):
     capacity: Units
 
 
-class PreviewOut(Schema):
+class LimitsPreviewOut(Schema):
     """What a change would do; nothing has changed. Processes by name."""
 
     allowed: bool
@@ -187,7 +187,7 @@ class PreviewOut(Schema):
     would_be_served: list[str] = Field(description="whose request would be granted by it")
 
 
-class Question(Schema):
+class SafetyQuestion(Schema):
     """A state, and if you like a request. Rows are processes, counted from 0; columns are classes."""
 
     model_config = ConfigDict(
@@ -220,7 +220,7 @@ class AnswerOut(Schema):
     verdict: str | None = Field(description="grant, wait_unavailable, wait_unsafe or exceeds_need; null without a request")
     is_safe: bool
     safe_sequence: list[int] | None
-    steps: list[Step] | None
+    steps: list[SafeStepOut] | None
     reason: str
 
 

@@ -8,10 +8,10 @@ from ninja import Body, Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from allocation.api.schemas import Asking, Name, PoolId, Units, Vector, WhatIfOut, WhatIfStep, needs
+from allocation.api.schemas import AuthenticatedRequest, Name, PoolId, Units, Vector, WhatIfOut, WhatIfStep, needs
 from allocation.banker import State, fits, minus
-from allocation.checking import Answer, check, check_request, named
-from allocation.copying import Copy, copy_of
+from allocation.pool_copy import PoolCopy, copy_of
+from allocation.state_check import StateCheck, check, check_request, named
 from allocation.whatif.sandbox import MOST_CLASSES, MOST_PROCESSES
 
 what_if = Router()
@@ -22,7 +22,7 @@ Amounts = Annotated[
 ]
 
 
-class Newcomer(Schema):
+class HypotheticalProcess(Schema):
     """A process that is not there. What it holds is taken from what is available."""
 
     model_config = ConfigDict(extra="forbid")
@@ -46,7 +46,9 @@ class WhatIf(Schema):
             ]
         },
     )
-    add: Annotated[list[Newcomer], Field(max_length=MOST_PROCESSES)] = Field([], description="processes to think of as registered, too")
+    add: Annotated[list[HypotheticalProcess], Field(max_length=MOST_PROCESSES)] = Field(
+        [], description="processes to think of as registered, too"
+    )
     process: Annotated[int, Field(ge=1, le=2**63 - 1, strict=True)] | Name | None = Field(
         None, description="who requests: the id of a live process, or the name of one in `add`"
     )
@@ -55,7 +57,7 @@ class WhatIf(Schema):
 
 @what_if.post("/{pool_id}/what-if", response=WhatIfOut, summary="What if a process asked for this, or others were there? Changes nothing")
 @needs("allocation.view_pool")
-def ask_what_if(request: Asking, pool_id: PoolId, question: Annotated[WhatIf, Body()]) -> WhatIfOut:
+def ask_what_if(request: AuthenticatedRequest, pool_id: PoolId, question: Annotated[WhatIf, Body()]) -> WhatIfOut:
     """The answer is the Banker's, whatever the pool's policy. `process` and `request` go together; leave both out to have the state judged.
 
     Reservations of paused crawls stay as they are. After `exceeds_need`, ask again for less, or stop.
@@ -77,7 +79,7 @@ def ask_what_if(request: Asking, pool_id: PoolId, question: Annotated[WhatIf, Bo
     return _answer(check_request(state, row, _vector("request", question.request, classes), parties), names)
 
 
-def _with_newcomers(copy: Copy, newcomers: list[Newcomer]) -> State:
+def _with_newcomers(copy: PoolCopy, newcomers: list[HypotheticalProcess]) -> State:
     """The copy's state with more processes in it. HttpError says why there cannot be such a state."""
     state, classes, total = copy.sandbox.state, copy.sandbox.classes, copy.sandbox.total
     if len({one.name for one in newcomers}) < len(newcomers):
@@ -110,7 +112,7 @@ def _by_class(units: tuple[int, ...], classes: tuple[str, ...]) -> str:
     return ", ".join(f"{key} {number}" for key, number in zip(classes, units, strict=True))
 
 
-def _answer(answer: Answer, names: list[int | str]) -> WhatIfOut:
+def _answer(answer: StateCheck, names: list[int | str]) -> WhatIfOut:
     sequence = None if answer.sequence is None else [names[i] for i in answer.sequence]
     return WhatIfOut(
         verdict=answer.verdict,

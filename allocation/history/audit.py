@@ -10,13 +10,13 @@ from allocation.errors import UnknownPool
 from allocation.history.checkpoints import restored
 from allocation.history.entries import entries
 from allocation.models import Conservation, Grant, LedgerCheckpoint, Policy, Pool, Process, ProcessState, Request, RequestState
-from allocation.moment import one_moment
 from allocation.proof import Proof
-from allocation.replay import Breach, Entry
+from allocation.repeatable_read import repeatable_read
+from allocation.replay import Breach, LedgerEntry
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """Something that cannot be: a bad event, or (without a version) rows that differ from what the ledger leads to."""
 
     sentence: str
@@ -33,12 +33,12 @@ class PoolAudit:
     name: str
     events: int
     decisions: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
 
 
 def audit_pool(pool_id: int) -> PoolAudit:
     """Audit a pool as of one moment; it may be at work. Raises UnknownPool."""
-    with one_moment():
+    with repeatable_read():
         pool = Pool.objects.filter(pk=pool_id).first()
         if pool is None:
             raise UnknownPool(pool=pool_id)
@@ -50,21 +50,21 @@ def audit_pool(pool_id: int) -> PoolAudit:
                 if entry.version in checkpoints:
                     _check_checkpoint(pool, entry, proof)
         except Breach as breach:
-            findings = [Finding(str(breach), breach.version, breach.recorded, breach.found)]
+            findings = [AuditFinding(str(breach), breach.version, breach.recorded, breach.found)]
         else:
             findings = [*_differences(pool, proof)]
         findings += _missing_units(pool)
     return PoolAudit(pool.pk, pool.name, proof.bank.version, proof.decisions, tuple(findings))
 
 
-def _check_checkpoint(pool: Pool, entry: Entry, proof: Proof) -> None:
+def _check_checkpoint(pool: Pool, entry: LedgerEntry, proof: Proof) -> None:
     """What is kept to begin a replay from must be what the whole replay leads to."""
     kept = restored(entry.version, LedgerCheckpoint.objects.get(pool=pool, version=entry.version).state)
     if kept != proof.bank:
         raise Breach(entry, f"the checkpoint {kept}", proof.bank)
 
 
-def _differences(pool: Pool, proof: Proof) -> Iterator[Finding]:
+def _differences(pool: Pool, proof: Proof) -> Iterator[AuditFinding]:
     """Where the rows are not as the last event left them."""
     bank = proof.bank
     yield from _compare("the pool's version", pool.version, bank.version)
@@ -85,10 +85,10 @@ def _differences(pool: Pool, proof: Proof) -> Iterator[Finding]:
     yield from _compare("the waiting requests", sorted(map(str, waiting)), sorted(map(str, bank.waiting)))
 
 
-def _compare(what: str, recorded: object, found: object) -> Iterator[Finding]:
+def _compare(what: str, recorded: object, found: object) -> Iterator[AuditFinding]:
     if recorded != found:
         sentence = f"The rows differ from the ledger in {what}: recorded {recorded}; the replay finds {found}."
-        yield Finding(sentence, recorded=str(recorded), found=str(found))
+        yield AuditFinding(sentence, recorded=str(recorded), found=str(found))
 
 
 def _open_grants(pool: Pool) -> dict[int, Vector]:
@@ -99,10 +99,10 @@ def _open_grants(pool: Pool) -> dict[int, Vector]:
     return held
 
 
-def _missing_units(pool: Pool) -> list[Finding]:
+def _missing_units(pool: Pool) -> list[AuditFinding]:
     rows = Conservation.objects.filter(pool=pool).order_by("ordinal")
     return [
-        Finding(
+        AuditFinding(
             f"Units of {row.key} are missing: capacity {row.capacity}, available {row.available}, held {row.allocated} "
             f"(difference {row.difference}; held without a grant {row.ungranted})."
         )

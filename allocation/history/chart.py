@@ -9,8 +9,8 @@ from typing import Any
 from django.db import connection
 
 from allocation.models import CAPACITY_KINDS, Event, Request, RequestState, ResourceClass
-from allocation.moment import one_moment
-from allocation.wording import Measure
+from allocation.repeatable_read import repeatable_read
+from allocation.wording import UnitWords
 
 #: how many seconds may be looked back on
 SPANS: dict[str, float | None] = {"hour": 3600.0, "day": 86400.0, "all": None}
@@ -48,7 +48,7 @@ WIDTH, HEIGHT = 240, 40
 
 
 @dataclass(frozen=True)
-class Sample:
+class UtilisationSample:
     """The end of one interval: when, the percentage of each class that was in use, and how many requests waited."""
 
     at: datetime
@@ -57,7 +57,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """One line: its points in a field of 240 by 40, and what it comes to."""
 
     name: str
@@ -68,26 +68,28 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Chart:
+class UtilisationChart:
     """Utilisation by class, and the number that waited; `samples` are the same in numbers, the oldest first."""
 
     names: tuple[str, ...]
-    samples: tuple[Sample, ...]
-    classes: tuple[Line, ...]
-    waiting: Line
+    samples: tuple[UtilisationSample, ...]
+    classes: tuple[ChartLine, ...]
+    waiting: ChartLine
 
 
-def chart_of(pool: int, span: str) -> Chart:
+def chart_of(pool: int, span: str) -> UtilisationChart:
     """Sample a pool's past. `span` is one of SPANS."""
-    with one_moment(), connection.cursor() as cursor:
+    with repeatable_read(), connection.cursor() as cursor:
         cursor.execute(SAMPLED, {"pool": pool, "seconds": SPANS[span], "samples": SAMPLES})
         rows = cursor.fetchall()
         waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).count()
         before = Event.objects.filter(pool=pool, at__lt=rows[0][0] - (rows[1][0] - rows[0][0])).order_by("-version").first()
-        names = tuple(Measure(*one).name for one in ResourceClass.objects.filter(pool=pool).order_by("ordinal").values_list("key", "unit"))
+        names = tuple(
+            UnitWords(*one).name for one in ResourceClass.objects.filter(pool=pool).order_by("ordinal").values_list("key", "unit")
+        )
         capacity = _capacity(pool, before.version) if before else []
     samples = _samples(rows, (before.available_after if before else [], capacity), len(names), waiting)
-    return Chart(
+    return UtilisationChart(
         names=names,
         samples=samples,
         classes=tuple(_line(name, [sample.in_use[j] for sample in samples], 100) for j, name in enumerate(names)),
@@ -100,13 +102,13 @@ def _capacity(pool: int, version: int) -> list[int]:
     return found.values_list("amounts", flat=True).first() or []
 
 
-def _samples(rows: list[Any], standing: tuple[list[int], list[int]], classes: int, waiting: int) -> tuple[Sample, ...]:
+def _samples(rows: list[Any], standing: tuple[list[int], list[int]], classes: int, waiting: int) -> tuple[UtilisationSample, ...]:
     """What stood at the end of each interval: an interval without an event is as the one before it."""
     changes = [change for _, _, change, _ in rows]
     found = []
     for number, (at, available, _, capacity) in enumerate(rows, start=1):
         standing = standing if available is None else (available, capacity)
-        found.append(Sample(at, _percent(*standing, classes), waiting - sum(changes[number:])))
+        found.append(UtilisationSample(at, _percent(*standing, classes), waiting - sum(changes[number:])))
     return tuple(found)
 
 
@@ -115,8 +117,8 @@ def _percent(available: list[int], capacity: list[int], classes: int) -> tuple[i
     return (*used, *[0] * (classes - len(used)))
 
 
-def _line(name: str, values: list[int], top: int | None = None) -> Line:
+def _line(name: str, values: list[int], top: int | None = None) -> ChartLine:
     height = max(top or max(values), 1)
     step = WIDTH / (len(values) - 1)
     points = " ".join(f"{i * step:.1f},{HEIGHT - 1 - value * (HEIGHT - 2) / height:.1f}" for i, value in enumerate(values))
-    return Line(name, points, values[0], values[-1], max(values))
+    return ChartLine(name, points, values[0], values[-1], max(values))

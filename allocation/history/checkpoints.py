@@ -7,22 +7,22 @@ from uuid import UUID
 
 from allocation.history.entries import entries
 from allocation.models import LedgerCheckpoint
-from allocation.replay import Replay, Wait
+from allocation.replay import LedgerReplay, LedgerWait
 
 #: following 100,000 events takes 1.4 s, reading and following 1,000 some 10 ms
 EVERY = 1000
 
 
-def replayed(pool: int, until: int) -> Replay:
+def replayed(pool: int, until: int) -> LedgerReplay:
     """The pool as it was after the event of that version, from the nearest checkpoint on. Raises Breach."""
     nearest = LedgerCheckpoint.objects.filter(pool=pool, version__lte=until).order_by("-version").first()
-    replay = restored(nearest.version, nearest.state) if nearest else Replay()
+    replay = restored(nearest.version, nearest.state) if nearest else LedgerReplay()
     for entry in entries(pool, after=replay.version, until=until):
         replay.follow(entry)
     return replay
 
 
-def saved(replay: Replay) -> dict[str, Any]:
+def saved(replay: LedgerReplay) -> dict[str, Any]:
     """The replay as JSON can hold it."""
     return {
         "capacity": replay.capacity,
@@ -37,9 +37,9 @@ def saved(replay: Replay) -> dict[str, Any]:
     }
 
 
-def restored(version: int, state: dict[str, Any]) -> Replay:
+def restored(version: int, state: dict[str, Any]) -> LedgerReplay:
     """The reverse of `saved`."""
-    return Replay(
+    return LedgerReplay(
         version=version,
         capacity=tuple(state["capacity"]),
         available=tuple(state["available"]),
@@ -48,7 +48,8 @@ def restored(version: int, state: dict[str, Any]) -> Replay:
         held={int(process): tuple(held) for process, held in state["held"].items()},
         kept=set(state["kept"]),
         waiting={
-            UUID(request): Wait(process, tuple(amounts), since, verdict) for request, process, amounts, since, verdict in state["waiting"]
+            UUID(request): LedgerWait(process, tuple(amounts), since, verdict)
+            for request, process, amounts, since, verdict in state["waiting"]
         },
         overrides=state["overrides"],
         counts=state["counts"],

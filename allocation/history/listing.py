@@ -10,7 +10,7 @@ from allocation.models import Event, Process
 
 
 @dataclass(frozen=True)
-class Filters:
+class EventFilter:
     """Which events: of one process, of one kind; 0 and empty mean all."""
 
     process: int = 0
@@ -24,7 +24,7 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Ways:
+class EventNeighbours:
     """The versions to go on to, among the events that the filters let through; None where there is none."""
 
     first: int | None
@@ -33,9 +33,9 @@ class Ways:
     last: int | None
 
 
-def ways_from(pool: int, version: int, filters: Filters) -> Ways:
+def ways_from(pool: int, version: int, filters: EventFilter) -> EventNeighbours:
     versions = filters.of(pool).values_list("version", flat=True)
-    return Ways(
+    return EventNeighbours(
         first=versions.order_by("version").first(),
         back=versions.filter(version__lt=version).order_by("-version").first(),
         forward=versions.filter(version__gt=version).order_by("version").first(),
@@ -43,7 +43,7 @@ def ways_from(pool: int, version: int, filters: Filters) -> Ways:
     )
 
 
-def list_events(pool: int, filters: Filters, *, before: int | None = None, limit: int) -> tuple[list[Event], int | None]:
+def list_events(pool: int, filters: EventFilter, *, before: int | None = None, limit: int) -> tuple[list[Event], int | None]:
     """A page of the ledger, the newest first, and the version to go on before; None at the end."""
     found = filters.of(pool).select_related("process").order_by("-version")
     if before is not None:

@@ -1,44 +1,44 @@
 """Every write to the bank. All take keyword arguments and run in a transaction of their own."""
 
 from allocation.models import RequestKind
-from allocation.services.asking import cancel_request, request_resources
 from allocation.services.checkpoints import keep_checkpoints
 from allocation.services.classes import add_class
-from allocation.services.keeping import check_keep_seconds, keep_resources, resume_kept
+from allocation.services.grants_on_release import pump_pool
 from allocation.services.leases import is_holder, reap_expired, renew_lease, take_lease
 from allocation.services.limits import change_claim, change_limits, change_process, enter_stage, set_capacity, set_reserved
 from allocation.services.messages import forget_sent, mark_sent, unsent_outbox
 from allocation.services.pools import create_pool, register_process
 from allocation.services.previews import preview_limits, preview_process
-from allocation.services.pumping import pump_pool
-from allocation.services.returning import finish_process, release_resources
+from allocation.services.releases import finish_process, release_resources
+from allocation.services.requests import cancel_request, request_resources
+from allocation.services.reservations import check_keep_seconds, keep_resources, resume_kept
 from allocation.values import (
-    Kept,
+    LimitsPreview,
     NewClass,
     OutboxMessage,
-    Outcome,
     Override,
     PoolLimits,
-    Preview,
     ProcessLimits,
-    Reaped,
+    ReapedShift,
     Released,
     ReleaseStatus,
+    RequestOutcome,
+    Reservation,
 )
 
 __all__ = [
-    "Kept",
+    "LimitsPreview",
     "NewClass",
     "OutboxMessage",
-    "Outcome",
     "Override",
     "PoolLimits",
-    "Preview",
     "ProcessLimits",
-    "Reaped",
+    "ReapedShift",
     "ReleaseStatus",
     "Released",
     "RequestKind",
+    "RequestOutcome",
+    "Reservation",
     "add_class",
     "cancel_request",
     "change_claim",

@@ -9,7 +9,7 @@ from functools import cached_property
 from uuid import UUID
 
 from allocation import banker
-from allocation.banker import Decision, State, Vector, Verdict
+from allocation.banker import BankVerdict, Decision, State, Vector
 from allocation.errors import BadAmount, UnknownPool, UnknownProcess, UnknownResource
 from allocation.fairness import AnyVerdict
 from allocation.fields import ClockTimestamp
@@ -26,13 +26,13 @@ from allocation.models import (
     RequestState,
 )
 from allocation.reasons import Parties, Party, explain
-from allocation.services.rows import Holder, Surroundings, lock_pool, lock_pool_of, put_pool, surroundings
-from allocation.services.writing import write_grant, write_release, write_shift
-from allocation.values import Outcome
-from allocation.wording import Measure
+from allocation.services.ledger_writes import write_grant, write_release, write_shift
+from allocation.services.rows import PoolSurroundings, UnitHolder, lock_pool, lock_pool_of, put_pool, surroundings
+from allocation.values import RequestOutcome
+from allocation.wording import UnitWords
 
 CHANNEL = "bank"
-Held = Process | Holder
+Held = Process | UnitHolder
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Bank:
     pool: Pool
     units: dict[str, str]
     processes: dict[int, Process]
-    holders: dict[int, Holder]
+    holders: dict[int, UnitHolder]
     available: Vector
     has_waiters: bool
     events: list[Event] = field(default_factory=list)
@@ -93,19 +93,19 @@ class Bank:
     def verdict_on(self, process: Process, amounts: Vector) -> Decision:
         """Decide in memory whether `process` may have `amounts`; the decision's sequence holds ids."""
         if not banker.fits(amounts, self.available):
-            return Decision(Verdict.WAIT_UNAVAILABLE)
+            return Decision(BankVerdict.WAIT_UNAVAILABLE)
         if self.pool.policy == Policy.NAIVE:
-            return Decision(Verdict.GRANT)
+            return Decision(BankVerdict.GRANT)
         state, rows = self.state(process)
         asker = next(i for i, row in enumerate(rows) if row is process)  # index() would compare models, which is slow
         decision = banker.examine(state, asker, amounts, state_is_safe=self.pool.is_safe)
         return Decision(decision.verdict, tuple(rows[i].pk for i in decision.sequence))
 
-    def reason_of(self, process: Process, amounts: Vector, verdict: Verdict) -> str:
+    def reason_of(self, process: Process, amounts: Vector, verdict: BankVerdict) -> str:
         """Say in a sentence why `process` waits for `amounts`."""
         state, rows = self.state(process)
         kept = [p for p in self.matter if p.kept_until is not None]
-        parties = Parties(_parties(rows), tuple(Measure(key, unit) for key, unit in self.units.items()), _parties(kept))
+        parties = Parties(_parties(rows), tuple(UnitWords(key, unit) for key, unit in self.units.items()), _parties(kept))
         return explain(state, parties, rows.index(process), amounts, verdict).reason
 
     def grant(
@@ -113,7 +113,7 @@ class Bank:
         request: Request,
         decision: Decision,
         deadline_seconds: float | None = None,
-    ) -> Outcome:
+    ) -> RequestOutcome:
         """Hand the request's units to its process. A granted start begins a shift.
 
         deadline_seconds: of a request that is new; one that waits has its deadline.
@@ -130,7 +130,7 @@ class Bank:
         self.available, process.allocated = written.available, list(written.held)
         if request.kind == RequestKind.START:
             process.epoch, process.kept_until = written.shift, None
-        return Outcome.granted_by(request.pk, written.grant_id, written.shift)
+        return RequestOutcome.granted_by(request.pk, written.grant_id, written.shift)
 
     def begin_shift(self, process: Process) -> None:
         """Begin a shift with what the process holds; nothing is kept for it any longer."""
@@ -275,7 +275,7 @@ def locked_bank_of(process: int) -> Iterator[tuple[Bank, Process]]:
     bank.close()
 
 
-def _opened(pool: Pool, around: Surroundings) -> Bank:
+def _opened(pool: Pool, around: PoolSurroundings) -> Bank:
     return Bank(pool, around.units, around.named, around.holders, tuple(pool.available), around.has_waiters)
 
 

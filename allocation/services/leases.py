@@ -14,10 +14,10 @@ from django.db.models import Q
 from allocation.fields import ClockTimestamp
 from allocation.models import EventKind, OutboxKind, Process, Request, RequestState
 from allocation.services.bank import Bank, locked_bank
-from allocation.services.pumping import pump
-from allocation.services.returning import cancel_waits, give_back
+from allocation.services.grants_on_release import pump
+from allocation.services.releases import cancel_waits, give_back
 from allocation.services.transaction import bank_transaction
-from allocation.values import Reaped
+from allocation.values import ReapedShift
 
 IS_EXPIRED = Q(lease_until__lt=ClockTimestamp())
 IS_KEPT_TOO_LONG = Q(kept_until__lt=ClockTimestamp())
@@ -47,7 +47,7 @@ def is_holder(*, process: int, epoch: int, worker: str) -> bool:
     return Process.objects.filter(pk=process, epoch=epoch, worker=worker).exists()
 
 
-def reap_expired() -> list[Reaped]:
+def reap_expired() -> list[ReapedShift]:
     """Take back what lost shifts hold and what was reserved long enough, end late waits; return the lost shifts."""
     pools = set(Process.objects.filter(IS_EXPIRED | IS_KEPT_TOO_LONG).values_list("pool_id", flat=True))
     pools |= set(Request.objects.filter(IS_LATE).values_list("pool_id", flat=True))
@@ -55,7 +55,7 @@ def reap_expired() -> list[Reaped]:
 
 
 @bank_transaction
-def _reap_pool(pool: int) -> list[Reaped]:
+def _reap_pool(pool: int) -> list[ReapedShift]:
     with locked_bank(pool) as bank:
         lost = Process.objects.filter(IS_EXPIRED, pool=bank.pool).order_by("pk").select_for_update(no_key=True)
         reaped = [_reap(bank, process) for process in lost]
@@ -68,9 +68,9 @@ def _reap_pool(pool: int) -> list[Reaped]:
         return reaped
 
 
-def _reap(bank: Bank, process: Process) -> Reaped:
+def _reap(bank: Bank, process: Process) -> ReapedShift:
     process = bank.processes.setdefault(process.pk, process)
-    lost = Reaped(process.pk, process.run_ref, process.epoch, process.label)
+    lost = ReapedShift(process.pk, process.run_ref, process.epoch, process.label)
     process.epoch += 1
     process.save(update_fields=["epoch"])
     cancel_waits(bank, process)

@@ -10,7 +10,7 @@ from allocation.errors import BadBypassLimit, CapacityBelowUse, CapacityWouldBeU
 from allocation.models import EventKind, Pool, Process, ProcessState, Request, RequestState
 from allocation.services.bank import Bank, locked_bank, locked_bank_of
 from allocation.services.checks import check_claim_covers, check_claim_fits, check_claims_within, check_priority, check_safe
-from allocation.services.pumping import pump
+from allocation.services.grants_on_release import pump
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import asker_of
 from allocation.values import Override, PoolLimits, ProcessLimits
@@ -19,7 +19,7 @@ MOST_BYPASSES = 10_000
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedLimits:
     """The bank as a change of limits left it, and who could not be sure to finish under it: nobody, unless it was overridden."""
 
     bank: Bank
@@ -77,7 +77,7 @@ def enter_stage(*, process: int, stage: str, claim: Mapping[str, int]) -> Proces
     return put_process(process, ProcessLimits(maximum=claim), stage=stage).bank.processes[process]
 
 
-def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> Changed:
+def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> ChangedLimits:
     """`change_limits` within the caller's bank transaction."""
     with locked_bank(pool) as bank:
         stuck = _put_capacity(bank, limits.capacity, override) if limits.capacity else ()
@@ -86,10 +86,10 @@ def put_limits(pool: int, limits: PoolLimits, override: Override | None) -> Chan
         if limits.bypass_limit is not None:
             _put_bypass_limit(bank, limits.bypass_limit)
         pump(bank)
-    return Changed(bank, stuck)
+    return ChangedLimits(bank, stuck)
 
 
-def put_process(process: int, limits: ProcessLimits, override: Override | None = None, *, stage: str | None = None) -> Changed:
+def put_process(process: int, limits: ProcessLimits, override: Override | None = None, *, stage: str | None = None) -> ChangedLimits:
     """`change_process` within the caller's bank transaction."""
     with locked_bank_of(process) as (bank, changed):
         if changed.state == ProcessState.FINISHED:
@@ -100,7 +100,7 @@ def put_process(process: int, limits: ProcessLimits, override: Override | None =
         if limits.priority is not None:
             _put_priority(bank, changed, limits.priority)
         pump(bank)
-    return Changed(bank, stuck)
+    return ChangedLimits(bank, stuck)
 
 
 def _put_capacity(bank: Bank, capacity: Mapping[str, int], override: Override | None) -> tuple[str, ...]:

@@ -10,25 +10,25 @@ from django.db import transaction
 from allocation import banker
 from allocation.banker import Vector
 from allocation.errors import AllocationError, CapacityWouldBeUnsafe, ClaimWouldBeUnsafe, UnknownProcess
-from allocation.fairness import URGENT, Rules, kept_back
+from allocation.fairness import URGENT, TurnRules, kept_back
 from allocation.models import Event, EventKind, Pool, Process, ProcessState, Request, RequestState
-from allocation.services.limits import Changed, put_limits, put_process
+from allocation.services.limits import ChangedLimits, put_limits, put_process
 from allocation.services.transaction import bank_transaction
 from allocation.services.turns import rules_of
-from allocation.values import Override, PoolLimits, Preview, ProcessLimits
+from allocation.values import LimitsPreview, Override, PoolLimits, ProcessLimits
 
 #: lets a preview look behind the refusal of an unsafe change; it is rolled back in any case
 DRY = Override(by="preview", reason="to see who would be stuck")
 
 
 @bank_transaction
-def preview_limits(*, pool: int, limits: PoolLimits) -> Preview:
+def preview_limits(*, pool: int, limits: PoolLimits) -> LimitsPreview:
     """What `change_limits` would do now. Nothing changes."""
     return _tried(pool, lambda: put_limits(pool, limits, DRY), CapacityWouldBeUnsafe, limits.capacity)
 
 
 @bank_transaction
-def preview_process(*, process: int, limits: ProcessLimits) -> Preview:
+def preview_process(*, process: int, limits: ProcessLimits) -> LimitsPreview:
     """What `change_process` would do now. Nothing changes."""
     pool = Process.objects.filter(pk=process).values_list("pool_id", flat=True).first()
     if pool is None:
@@ -45,18 +45,18 @@ class _Claim:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _PoolLimits:
     """The limits of a pool at one moment, and who claims what of them."""
 
     version: int
     keys: tuple[str, ...]
     capacity: Vector
     available: Vector
-    rules: Rules
+    rules: TurnRules
     claims: dict[int, _Claim]
 
     @classmethod
-    def of(cls, pool: int) -> _Scene:
+    def of(cls, pool: int) -> _PoolLimits:
         row = Pool.objects.select_for_update(no_key=True).get(pk=pool)
         active = Process.objects.filter(pool=pool, state=ProcessState.ACTIVE).order_by("pk")
         claims = {
@@ -80,26 +80,28 @@ class _Scene:
 
 def _tried(
     pool: int,
-    change: Callable[[], Changed],
+    change: Callable[[], ChangedLimits],
     refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe],
     capacity: Mapping[str, int] | None = None,
-) -> Preview:
+) -> LimitsPreview:
     # An unknown pool is told by the change itself.
-    before = _Scene.of(pool) if Pool.objects.filter(pk=pool).exists() else None
+    before = _PoolLimits.of(pool) if Pool.objects.filter(pk=pool).exists() else None
     try:
         changed = change()
         assert before is not None
-        return _told(before, changed, refusal)
+        return _describe_change(before, changed, refusal)
     except AllocationError as error:
         misfits = before.misfits(capacity or {}) if before else ()
-        return Preview(str(error), str(error.facts.get("resource", "")), misfits)
+        return LimitsPreview(str(error), str(error.facts.get("resource", "")), misfits)
     finally:
         transaction.set_rollback(True)
 
 
-def _told(before: _Scene, changed: Changed, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe]) -> Preview:
+def _describe_change(
+    before: _PoolLimits, changed: ChangedLimits, refusal: type[CapacityWouldBeUnsafe | ClaimWouldBeUnsafe]
+) -> LimitsPreview:
     pool = changed.bank.pool
-    after = _Scene.of(pool.pk)
+    after = _PoolLimits.of(pool.pk)
     in_use = banker.minus(before.capacity, before.available)
     # Before anybody was served by it: who is served takes units that others then wait for.
     then_available = banker.minus(after.capacity, in_use)
@@ -107,7 +109,7 @@ def _told(before: _Scene, changed: Changed, refusal: type[CapacityWouldBeUnsafe 
     waiting = Request.objects.filter(pool=pool, state=RequestState.WAITING).order_by("turn", "seq")
     grants = Event.objects.filter(pool=pool, kind=EventKind.GRANTED)
     served = grants.filter(version__gt=before.version).order_by("version")
-    return Preview(
+    return LimitsPreview(
         refused=str(refusal(stuck=", ".join(changed.stuck))) if changed.stuck else "",
         stuck=changed.stuck,
         served=tuple(served.values_list("process__label", flat=True)),

@@ -24,7 +24,7 @@ from allocation.services.transaction import in_one_go, planned_cursor
 M = TypeVar("M", bound=Model)
 
 
-class Holder(NamedTuple):
+class UnitHolder(NamedTuple):
     """A process that holds something, as far as decisions about others look at it."""
 
     pk: int
@@ -35,7 +35,7 @@ class Holder(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class PoolSurroundings:
     """What stands round a locked pool: the unit of each class by its key, and who matters.
 
     `holders` are those that hold something, by id; `named` are whole rows, for those that may change.
@@ -44,7 +44,7 @@ class Surroundings:
     units: dict[str, str]
     has_waiters: bool
     named: dict[int, Process]
-    holders: dict[int, Holder]
+    holders: dict[int, UnitHolder]
 
 
 def lock_pool(pool: int) -> Pool | None:
@@ -57,7 +57,7 @@ def lock_pool_of(process: int) -> Pool | None:
     return _one(Pool, "WHERE id = (SELECT pool_id FROM allocation_process WHERE id = %s) FOR NO KEY UPDATE", process)
 
 
-def surroundings(pool: Pool, named: Collection[int]) -> Surroundings:
+def surroundings(pool: Pool, named: Collection[int]) -> PoolSurroundings:
     """Read what stands round a pool. Call it after `lock_pool`, in statements that begin once the lock is there."""
     with planned_cursor() as classes, planned_cursor() as holding, planned_cursor() as others:
         with in_one_go():
@@ -73,9 +73,9 @@ def surroundings(pool: Pool, named: Collection[int]) -> Surroundings:
             )
             _select(others, Process, "WHERE id = ANY(%s) AND pool_id = %s ORDER BY id", list(named), pool.pk)
         keys, units, has_waiters = classes.fetchone()
-        holders = {row[0]: Holder(*row) for row in holding.fetchall()}
+        holders = {row[0]: UnitHolder(*row) for row in holding.fetchall()}
         processes = {process.pk: process for process in _read(others, Process)}
-    return Surroundings(dict(zip(keys or [], units or [], strict=True)), has_waiters, processes, holders)
+    return PoolSurroundings(dict(zip(keys or [], units or [], strict=True)), has_waiters, processes, holders)
 
 
 def numbers_taken(request_id: UUID, process: int) -> bool:

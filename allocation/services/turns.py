@@ -7,13 +7,13 @@ from functools import reduce
 from django.db.models import F, Q, QuerySet, Value
 
 from allocation import banker, fairness
-from allocation.banker import Decision, Vector, Verdict
-from allocation.fairness import AnyVerdict, Asker, QueueVerdict, Rules
+from allocation.banker import BankVerdict, Decision, Vector
+from allocation.fairness import AnyVerdict, QueuedRequest, QueueVerdict, TurnRules
 from allocation.fields import ClockTimestamp, Within
 from allocation.models import Pool, Process, Request, RequestState
-from allocation.reasons import Ahead, explain_queue
+from allocation.reasons import FirstInTurn, explain_queue
 from allocation.services.bank import Bank
-from allocation.wording import Measure
+from allocation.wording import UnitWords
 
 MAX_CLAIM = Process._meta.get_field("max_claim")
 IN_TIME = Q(deadline=None) | Q(deadline__gt=ClockTimestamp())
@@ -25,15 +25,15 @@ def in_turn(pool: Pool) -> QuerySet[Request]:
     return waiting.order_by("turn", "seq").select_related("process")
 
 
-def asker_of(process: Process, amounts: Vector) -> Asker:
-    return Asker(amounts, any(process.allocated), process.priority)
+def asker_of(process: Process, amounts: Vector) -> QueuedRequest:
+    return QueuedRequest(amounts, any(process.allocated), process.priority)
 
 
-def rules_of(pool: Pool) -> Rules:
-    return Rules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
+def rules_of(pool: Pool) -> TurnRules:
+    return TurnRules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
 
 
-def first_ahead(bank: Bank, asker: Asker) -> Request | None:
+def first_ahead(bank: Bank, asker: QueuedRequest) -> Request | None:
     """The first in turn, if its turn is before that of somebody who asks now; without those whom reservations hold off."""
     if not bank.has_waiters:
         return None
@@ -56,16 +56,16 @@ def reach_of(bank: Bank) -> Vector:
     return reduce(banker.minus, kept, tuple(bank.pool.capacity))
 
 
-def settle_turn(bank: Bank, asker: Asker, decision: Decision, ahead: Request | None) -> AnyVerdict:
+def settle_turn(bank: Bank, asker: QueuedRequest, decision: Decision, ahead: Request | None) -> AnyVerdict:
     """The decision's verdict, unless it is a grant that fairness does not allow yet."""
-    if decision.verdict is not Verdict.GRANT:
+    if decision.verdict is not BankVerdict.GRANT:
         return decision.verdict
     passed = ahead.bypassed if ahead else None
-    return fairness.refusal(rules_of(bank.pool), asker, bank.available, passed=passed) or Verdict.GRANT
+    return fairness.refusal(rules_of(bank.pool), asker, bank.available, passed=passed) or BankVerdict.GRANT
 
 
-def queue_reason(bank: Bank, asker: Asker, verdict: QueueVerdict, ahead: Request | None) -> str:
+def queue_reason(bank: Bank, asker: QueuedRequest, verdict: QueueVerdict, ahead: Request | None) -> str:
     """Say in a sentence whose turn it is, or what is kept back."""
-    first = Ahead(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
-    measures = tuple(Measure(key, unit) for key, unit in bank.units.items())
+    first = FirstInTurn(ahead.process.label, ahead.created_at, ahead.bypassed) if ahead else None
+    measures = tuple(UnitWords(key, unit) for key, unit in bank.units.items())
     return explain_queue(verdict, rules_of(bank.pool), asker, measures, first).reason

@@ -12,14 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from allocation.cells import guarded
+from allocation.csv_cells import guarded
 from allocation.errors import LedgerUnreadable, UnknownEvent, UnknownPool
-from allocation.history.asof import BankThen, bank_as_of
+from allocation.history.as_of import BankThen, bank_as_of
 from allocation.history.chart import SPANS, chart_of
-from allocation.history.listing import Filters, processes_of, ways_from
+from allocation.history.listing import EventFilter, processes_of, ways_from
 from allocation.models import EventKind, Pool
 from allocation.numbers import whole_number
-from allocation.wording import Measure
+from allocation.wording import UnitWords
 
 #: kinds that have a way of their own to the next of them
 SHORT_CUTS = {"granted": "grant", "waiting": "wait", "rejected": "rejection", "released": "release", "reaped": "reaped lease"}
@@ -27,7 +27,7 @@ DEFAULT_SPAN = "all"
 
 
 @dataclass(frozen=True)
-class Way:
+class EventLink:
     """A link to another event; without a target it is shown, but leads nowhere."""
 
     text: str
@@ -40,7 +40,7 @@ class Way:
 @permission_required("allocation.view_pool", raise_exception=True)
 def history(request: HttpRequest, pool: int) -> HttpResponse:
     """Show the bank as of an event (`event`), the way to others of a `process` and `kind`, and how full it was over time (`span`)."""
-    filters = Filters(whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind")))
+    filters = EventFilter(whole_number(request.GET.get("process")) or 0, _kind(request.GET.get("kind")))
     span = request.GET.get("span", "")
     span = span if span in SPANS else DEFAULT_SPAN
     try:
@@ -50,7 +50,7 @@ def history(request: HttpRequest, pool: int) -> HttpResponse:
     except LedgerUnreadable as error:
         return render(request, "allocation/history_unreadable.html", {"sentence": str(error), "pool": pool}, status=500)
     context = {
-        **_told(then),
+        **_describe_event(then),
         "then": then,
         "ways": _ways(then, filters, span),
         "short_cuts": _short_cuts(then, filters, span),
@@ -82,9 +82,9 @@ def numbers(request: HttpRequest, pool: int) -> HttpResponse:
     return answer
 
 
-def _told(then: BankThen) -> Mapping[str, object]:
+def _describe_event(then: BankThen) -> Mapping[str, object]:
     """The event and the waits in words."""
-    measures = [Measure(resource.key, resource.unit) for resource in then.resources]
+    measures = [UnitWords(resource.key, resource.unit) for resource in then.resources]
 
     def said(amounts: tuple[int, ...]) -> list[str]:
         return [measure.amount(units) for measure, units in zip(measures, amounts, strict=False) if units]
@@ -97,7 +97,7 @@ def _told(then: BankThen) -> Mapping[str, object]:
     }
 
 
-def _ways(then: BankThen, filters: Filters, span: str) -> list[Way]:
+def _ways(then: BankThen, filters: EventFilter, span: str) -> list[EventLink]:
     ways = ways_from(then.id, then.event.version, filters)
     return [
         _way("First", ways.first, filters, span),
@@ -107,16 +107,18 @@ def _ways(then: BankThen, filters: Filters, span: str) -> list[Way]:
     ]
 
 
-def _short_cuts(then: BankThen, filters: Filters, span: str) -> list[Way]:
-    found = [(name, ways_from(then.id, then.event.version, Filters(filters.process, kind)).forward) for kind, name in SHORT_CUTS.items()]
+def _short_cuts(then: BankThen, filters: EventFilter, span: str) -> list[EventLink]:
+    found = [
+        (name, ways_from(then.id, then.event.version, EventFilter(filters.process, kind)).forward) for kind, name in SHORT_CUTS.items()
+    ]
     return [_way(f"Next {name}", version, filters, span) for name, version in found if version]
 
 
-def _way(text: str, version: int | None, filters: Filters, span: str, rel: str = "") -> Way:
-    return Way(text, _address(version, filters, span) if version else "", rel)
+def _way(text: str, version: int | None, filters: EventFilter, span: str, rel: str = "") -> EventLink:
+    return EventLink(text, _address(version, filters, span) if version else "", rel)
 
 
-def _address(version: int, filters: Filters, span: str) -> str:
+def _address(version: int, filters: EventFilter, span: str) -> str:
     chosen = {"event": version, "process": filters.process or "", "kind": filters.kind, "span": "" if span == DEFAULT_SPAN else span}
     return "?" + urlencode({name: value for name, value in chosen.items() if value})
 

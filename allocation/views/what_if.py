@@ -12,19 +12,19 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from allocation.copying import copy_of
 from allocation.errors import UnknownPool
 from allocation.numbers import whole_number
-from allocation.views.what_if_page import Page, shown
+from allocation.pool_copy import copy_of
+from allocation.views.what_if_page import WhatIfView, shown
 from allocation.whatif.bad_file import BadFile
 from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import Draft, draft_from, draft_of
+from allocation.whatif.draft_reading import BadDraft, FieldFault, read_draft
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.files import MOST_BYTES, read_file
 from allocation.whatif.json_file import to_json
-from allocation.whatif.links import BadLink, LinkTooLong, Shared, from_link, to_link
-from allocation.whatif.moves import Move, make_move
-from allocation.whatif.reading import BadDraft, Fault, read_draft
+from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link
+from allocation.whatif.moves import WhatIfMove, make_move
 from allocation.whatif.sandbox import Sandbox
 
 #: what to begin with, where nothing is asked for
@@ -46,14 +46,14 @@ def _open(request: HttpRequest) -> HttpResponse:
         try:
             shared = from_link(request.GET["s"])
         except BadLink as error:
-            return shown(request, Page(BLANK, faults=(Fault("", str(error)),)), status=400)
+            return shown(request, WhatIfView(BLANK, faults=(FieldFault("", str(error)),)), status=400)
         return shown(request, _page(shared, by_total=by_total, asks="ask" in request.GET))
     if "pool" in request.GET:
         return _copied(request, request.GET["pool"])
     if example := EXAMPLES.get(request.GET.get("example", "")):
-        page = _page(Shared(example.sandbox, example.process, example.request), by_total=by_total)
+        page = _page(SharedState(example.sandbox, example.process, example.request), by_total=by_total)
         return shown(request, replace(page, note=f"{example.title}. {example.sentence}"))
-    return shown(request, Page(BLANK, sandbox=read_draft(BLANK)))
+    return shown(request, WhatIfView(BLANK, sandbox=read_draft(BLANK)))
 
 
 def _copied(request: HttpRequest, number: str) -> HttpResponse:
@@ -65,7 +65,7 @@ def _copied(request: HttpRequest, number: str) -> HttpResponse:
     if copy.left_out:
         note += f" Left out, as nobody's safety rests on them: {', '.join(process.label for process in copy.left_out[:5])}"
         note += f" and {len(copy.left_out) - 5} more." if len(copy.left_out) > 5 else "."
-    return shown(request, replace(_page(Shared(copy.sandbox)), note=note))
+    return shown(request, replace(_page(SharedState(copy.sandbox)), note=note))
 
 
 def _move(request: HttpRequest) -> HttpResponse:
@@ -73,13 +73,13 @@ def _move(request: HttpRequest) -> HttpResponse:
     verb, _, place = request.POST.get("do", "check").partition(":")
     try:
         if verb == "import":
-            return _lead_to(request, Move(Shared(_imported(request))), by_total=draft.by_total)
+            return _lead_to(request, WhatIfMove(SharedState(_imported(request))), by_total=draft.by_total)
         if verb in FILES:
             return _file(draft, verb)
         move = make_move(draft, verb, place=_number(place), count=_number(request.POST.get(f"{verb}-count", "1")))
     except BadDraft as error:
         typed = error.draft or draft
-        return shown(request, Page(typed, sandbox=_readable(typed), faults=error.faults))
+        return shown(request, WhatIfView(typed, sandbox=_readable(typed), faults=error.faults))
     return _lead_to(request, move, by_total=draft.by_total)
 
 
@@ -91,7 +91,7 @@ def _readable(draft: Draft) -> Sandbox | None:
         return None
 
 
-def _lead_to(request: HttpRequest, move: Move, *, by_total: bool) -> HttpResponse:
+def _lead_to(request: HttpRequest, move: WhatIfMove, *, by_total: bool) -> HttpResponse:
     """To the address of the state, so that it can be reloaded, gone back to and sent; a state too large for one is shown here."""
     if move.told:
         messages.success(request, move.told)
@@ -102,19 +102,19 @@ def _lead_to(request: HttpRequest, move: Move, *, by_total: bool) -> HttpRespons
     return redirect(f"{reverse('allocation:what_if')}?{urlencode(query)}{move.anchor}")
 
 
-def _page(shared: Shared, *, by_total: bool = False, asks: bool = False) -> Page:
+def _page(shared: SharedState, *, by_total: bool = False, asks: bool = False) -> WhatIfView:
     draft = draft_of(shared.sandbox, by_total=by_total, process=shared.process, request=shared.request)
-    return Page(draft, sandbox=shared.sandbox, asks=asks and bool(shared.process) and shared.request is not None, shared=shared)
+    return WhatIfView(draft, sandbox=shared.sandbox, asks=asks and bool(shared.process) and shared.request is not None, shared=shared)
 
 
 def _imported(request: HttpRequest) -> Sandbox:
     file = request.FILES.get("file")
     if file is None:
-        raise BadDraft([Fault("file", "No file was chosen. Choose one that was exported here, JSON or CSV.")])
+        raise BadDraft([FieldFault("file", "No file was chosen. Choose one that was exported here, JSON or CSV.")])
     try:
         return read_file(file.read(MOST_BYTES + 1))
     except BadFile as error:
-        raise BadDraft([Fault("file", f"{file.name}: {error}")]) from error
+        raise BadDraft([FieldFault("file", f"{file.name}: {error}")]) from error
 
 
 def _file(draft: Draft, form: str) -> HttpResponse:

@@ -13,22 +13,22 @@ from allocation.banker import minus
 from allocation.models import Pool
 from allocation.numbers import whole_number
 from allocation.whatif.draft import Draft, tokens
+from allocation.whatif.draft_reading import BadDraft, FieldFault, read_request
 from allocation.whatif.examples import EXAMPLES
-from allocation.whatif.links import LinkTooLong, Shared, to_link
-from allocation.whatif.reading import BadDraft, Fault, read_request
+from allocation.whatif.links import LinkTooLong, SharedState, to_link
 from allocation.whatif.sandbox import Sandbox
-from allocation.whatif.showing import Result, judge, matrix
+from allocation.whatif.view_models import CheckView, judge, matrix
 
 
 @dataclass(frozen=True)
-class Page:
+class WhatIfView:
     """`sandbox` is None while what was typed is no state; `asks` if the request of the draft is to be answered."""
 
     draft: Draft
     sandbox: Sandbox | None = None
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FieldFault, ...] = ()
     asks: bool = False
-    shared: Shared | None = None
+    shared: SharedState | None = None
     note: str = ""
 
 
@@ -46,7 +46,7 @@ class Cell:
         return f"of {self.text}"
 
 
-def shown(request: HttpRequest, page: Page, *, status: int = 200) -> HttpResponse:
+def shown(request: HttpRequest, page: WhatIfView, *, status: int = 200) -> HttpResponse:
     """The page, with a mistake beside each field that has one."""
     faults = {fault.field: fault.sentence for fault in reversed(page.faults)}
     context: dict[str, object] = {
@@ -62,11 +62,11 @@ def shown(request: HttpRequest, page: Page, *, status: int = 200) -> HttpRespons
     if page.sandbox is not None:
         units = zip(page.sandbox.classes, page.sandbox.state.available, page.sandbox.total, strict=True)
         context |= {"matrix": matrix(page.sandbox), "units": list(units), "result": _result(page, page.sandbox)}
-        context["link"] = _link(request, page.shared or Shared(page.sandbox))
+        context["link"] = _link(request, page.shared or SharedState(page.sandbox))
     return render(request, "allocation/what_if.html", context, status=status)
 
 
-def _result(page: Page, sandbox: Sandbox) -> Result:
+def _result(page: WhatIfView, sandbox: Sandbox) -> CheckView:
     if page.asks:
         try:
             return judge(sandbox, *read_request(page.draft, sandbox))
@@ -75,7 +75,7 @@ def _result(page: Page, sandbox: Sandbox) -> Result:
     return judge(sandbox)
 
 
-def _link(request: HttpRequest, shared: Shared) -> str:
+def _link(request: HttpRequest, shared: SharedState) -> str:
     """Where the state can be found again; empty if it is too large for a link."""
     try:
         return request.build_absolute_uri(f"{reverse('allocation:what_if')}?s={to_link(shared)}")

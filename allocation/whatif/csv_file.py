@@ -12,9 +12,9 @@ import csv
 import io
 from collections.abc import Iterator
 
-from allocation.cells import guarded
+from allocation.csv_cells import guarded
 from allocation.whatif.bad_file import BadFile, built
-from allocation.whatif.reading import read_units
+from allocation.whatif.draft_reading import read_units
 from allocation.whatif.sandbox import Sandbox
 
 HEADER = ["process", "kind"]

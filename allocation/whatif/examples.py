@@ -9,7 +9,7 @@ from allocation.whatif.sandbox import Sandbox
 
 
 @dataclass(frozen=True)
-class Example:
+class WhatIfExample:
     """`process` and `request`: what the source goes on to ask for."""
 
     key: str
@@ -32,7 +32,7 @@ def _textbook(classes: str, stem: str, available: Vector, maximum: tuple[Vector,
 EXAMPLES = {
     one.key: one
     for one in (
-        Example(
+        WhatIfExample(
             "p2",
             "The paper's screen",
             "Ten classes of five units; the only process asks for one of each.",
@@ -40,7 +40,7 @@ EXAMPLES = {
             "process0",
             (1,) * 10,
         ),
-        Example(
+        WhatIfExample(
             "p3",
             "The paper's single class",
             "20 units, 2 of them free. The paper calls P1, P2, P3, P4 a safe sequence. It is none: P1 still needs 7. Others are safe.",
@@ -48,7 +48,7 @@ EXAMPLES = {
             "P2",
             (1,),
         ),
-        Example(
+        WhatIfExample(
             "silberschatz",
             "Silberschatz",
             "Five processes, three classes, 16 safe sequences; P1 asks for 1 0 2.",
@@ -56,7 +56,7 @@ EXAMPLES = {
             "P1",
             (1, 0, 2),
         ),
-        Example(
+        WhatIfExample(
             "tanenbaum",
             "Tanenbaum",
             "Four customers of one banker with 10 to lend. If B borrows one more, nobody can be sure to finish.",

@@ -33,7 +33,7 @@ class BadLink(ValueError):
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedState:
     """What a link carries: a state, and who would request how much of it; an empty name and None if nobody."""
 
     sandbox: Sandbox
@@ -41,7 +41,7 @@ class Shared:
     request: Vector | None = None
 
 
-def to_link(shared: Shared) -> str:
+def to_link(shared: SharedState) -> str:
     """The state as signs that may stand in a query string. Raises LinkTooLong."""
     one = shared.sandbox
     parts = [one.classes, one.state.available, one.processes, one.state.maximum, one.state.allocation, shared.process, shared.request]
@@ -52,7 +52,7 @@ def to_link(shared: Shared) -> str:
     return text
 
 
-def from_link(text: str) -> Shared:
+def from_link(text: str) -> SharedState:
     """The state that `to_link` put there. Raises BadLink for anything else."""
     if len(text) > MOST_SIGNS:
         raise BadLink
@@ -63,7 +63,7 @@ def from_link(text: str) -> Shared:
             raise BadLink
         classes, available, processes, maximum, allocation, process, request = json.loads(plain)
         sandbox = Sandbox(_names(classes), _names(processes), State.from_arrays(available, maximum, allocation))
-        return Shared(sandbox, *_asked(sandbox, process, request))
+        return SharedState(sandbox, *_asked(sandbox, process, request))
     except (ValueError, TypeError, RecursionError, binascii.Error, zlib.error) as error:
         raise BadLink from error
 

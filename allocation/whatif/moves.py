@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from allocation.whatif.draft import Draft
-from allocation.whatif.links import Shared
-from allocation.whatif.reading import BadDraft, Fault, read_draft, read_request
-from allocation.whatif.showing import judge
+from allocation.whatif.draft_reading import BadDraft, FieldFault, read_draft, read_request
+from allocation.whatif.links import SharedState
+from allocation.whatif.view_models import judge
 from allocation.wording import listed
 
 
 @dataclass(frozen=True)
-class Move:
+class WhatIfMove:
     """Where a move leads: the state after it, whether its request is to be answered, what was done, and where to look."""
 
-    shared: Shared
+    shared: SharedState
     asks: bool = False
     told: str = ""
     anchor: str = ""
 
 
-def make_move(draft: Draft, verb: str, *, place: int, count: int) -> Move:
+def make_move(draft: Draft, verb: str, *, place: int, count: int) -> WhatIfMove:
     """Do what the button `verb` stands for. Raises BadDraft if what was typed does not allow it; nothing typed is lost."""
     if verb in ("add-class", "add-process", "remove-class", "remove-process"):
         return _reshape(draft, verb, place, count)
@@ -34,21 +34,23 @@ def make_move(draft: Draft, verb: str, *, place: int, count: int) -> Move:
     sandbox = read_draft(draft)
     process, amounts = read_request(draft, sandbox)
     if verb == "request":
-        return Move(Shared(sandbox, draft.process, amounts), asks=True, anchor="#result")
+        return WhatIfMove(SharedState(sandbox, draft.process, amounts), asks=True, anchor="#result")
     units = listed([f"{units:,} {key}" for key, units in zip(sandbox.classes, amounts, strict=True) if units])
     if verb == "release":
         try:
             after = sandbox.release(process, amounts)
         except ValueError as error:
-            raise BadDraft([Fault("request", str(error))]) from error
-        return Move(Shared(after, draft.process), told=f"{draft.process} gave back {units}.", anchor="#state")
+            raise BadDraft([FieldFault("request", str(error))]) from error
+        return WhatIfMove(SharedState(after, draft.process), told=f"{draft.process} gave back {units}.", anchor="#state")
     result = judge(sandbox, process, amounts)
     if not result.can_be_applied:
-        raise BadDraft([Fault("request", f"Nothing was allocated. {result.headline}. {result.answer.reason}")])
-    return Move(Shared(sandbox.grant(process, amounts), draft.process), told=f"{draft.process} was granted {units}.", anchor="#state")
+        raise BadDraft([FieldFault("request", f"Nothing was allocated. {result.headline}. {result.answer.reason}")])
+    return WhatIfMove(
+        SharedState(sandbox.grant(process, amounts), draft.process), told=f"{draft.process} was granted {units}.", anchor="#state"
+    )
 
 
-def _reshape(draft: Draft, verb: str, place: int, count: int) -> Move:
+def _reshape(draft: Draft, verb: str, place: int, count: int) -> WhatIfMove:
     if verb == "add-class":
         anchor, after = f"#class-{len(draft.classes)}-name", draft.add_classes(count)
     elif verb == "add-process":
@@ -60,20 +62,20 @@ def _reshape(draft: Draft, verb: str, place: int, count: int) -> Move:
     return _kept(after, anchor=anchor)
 
 
-def _finish(draft: Draft) -> Move:
+def _finish(draft: Draft) -> WhatIfMove:
     sandbox = read_draft(draft)
     if draft.process not in sandbox.processes:
-        raise BadDraft([Fault("process", "Who finishes? Choose a process.")])
+        raise BadDraft([FieldFault("process", "Who finishes? Choose a process.")])
     after = sandbox.finish(sandbox.processes.index(draft.process))
-    return Move(Shared(after), told=f"{draft.process} gave back all that it held, and left.", anchor="#state")
+    return WhatIfMove(SharedState(after), told=f"{draft.process} gave back all that it held, and left.", anchor="#state")
 
 
-def _kept(draft: Draft, *, anchor: str) -> Move:
+def _kept(draft: Draft, *, anchor: str) -> WhatIfMove:
     """The state and the request as typed, nobody's if none is. BadDraft carries the draft, as it may have changed."""
     try:
         sandbox = read_draft(draft)
         if not draft.request.strip():
-            return Move(Shared(sandbox, draft.process if draft.process in sandbox.processes else ""), anchor=anchor)
-        return Move(Shared(sandbox, draft.process, read_request(draft, sandbox)[1]), anchor=anchor)
+            return WhatIfMove(SharedState(sandbox, draft.process if draft.process in sandbox.processes else ""), anchor=anchor)
+        return WhatIfMove(SharedState(sandbox, draft.process, read_request(draft, sandbox)[1]), anchor=anchor)
     except BadDraft as error:
         raise BadDraft(error.faults, draft) from error

@@ -15,7 +15,7 @@ MOST_LOOKS = 150
 
 
 @dataclass(frozen=True)
-class Look:
+class SearchComparison:
     """One comparison of the search (SEEDS A5): does the Need of a process fit into Work? If so, it finishes and Work grows."""
 
     process: int
@@ -34,7 +34,7 @@ class Search:
 
     looked_at: tuple[int, ...]
     order: tuple[int, ...]
-    looks: tuple[Look, ...]
+    looks: tuple[SearchComparison, ...]
     comparisons: int
     work: Vector
 
@@ -66,7 +66,7 @@ def search(state: State, rows: Sequence[int] | None = None, *, until: int | None
     """Search a safe order among `rows` (all of them if None) in passes, as `banker.finishable` does, and keep what was compared."""
     rows = range(len(state.maximum)) if rows is None else rows
     order: list[int] = []
-    looks: list[Look] = []
+    looks: list[SearchComparison] = []
     met: dict[int, None] = {}
     work, comparisons = state.available, 0
     for look in _looks(state, rows):
@@ -120,17 +120,17 @@ def _everything(state: State) -> Vector:
     return everything
 
 
-def _looks(state: State, rows: Sequence[int]) -> Iterator[Look]:
+def _looks(state: State, rows: Sequence[int]) -> Iterator[SearchComparison]:
     work, unfinished = state.available, list(rows)
     while unfinished:
         stuck = []
         for i in unfinished:
             if banker.fits(state.need[i], work):
                 after = banker.plus(work, state.allocation[i])
-                yield Look(i, state.need[i], work, True, after)
+                yield SearchComparison(i, state.need[i], work, True, after)
                 work = after
             else:
-                yield Look(i, state.need[i], work, False, work)
+                yield SearchComparison(i, state.need[i], work, False, work)
                 stuck.append(i)
         if len(stuck) == len(unfinished):
             return

@@ -19,7 +19,7 @@ LOOKS = 20
 
 
 def main(events: int) -> None:
-    from allocation.history.asof import bank_as_of
+    from allocation.history.as_of import bank_as_of
     from allocation.history.audit import audit_pool
     from allocation.history.chart import SPANS, chart_of
     from allocation.history.checkpoints import replayed

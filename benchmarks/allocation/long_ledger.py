@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from allocation import banker
-from allocation.banker import Vector, Verdict
+from allocation.banker import BankVerdict, Vector
 from allocation.models import Event, Grant, Pool, Process, Request
 from allocation.proof import Proof
-from allocation.replay import Entry
+from allocation.replay import LedgerEntry
 from allocation.services import NewClass, create_pool, register_process
 
 CLASSES = 6
@@ -63,7 +63,7 @@ class LongLedger:
         state, rows = self.proof.bank.state(process)
         decision = banker.examine(state, rows.index(process), amounts)
         sequence = tuple(rows[i] for i in decision.sequence)
-        if decision.verdict is Verdict.GRANT:
+        if decision.verdict is BankVerdict.GRANT:
             self._log("granted", process, request, amounts, banker.minus(state.available, amounts), "grant", sequence)
         elif not waits:
             self._log("waiting", process, request, amounts, state.available, decision.verdict.value, sequence)
@@ -83,7 +83,7 @@ class LongLedger:
         sequence: tuple[int, ...] = (),
     ) -> None:
         bank = self.proof.bank
-        entry = Entry(bank.version + 1, kind, process, request, amounts, bank.available, after, verdict, sequence)
+        entry = LedgerEntry(bank.version + 1, kind, process, request, amounts, bank.available, after, verdict, sequence)
         self.rows.append(
             Event(
                 pool=self.pool,
@@ -123,6 +123,6 @@ class LongLedger:
             Process.objects.filter(pk=wait.process).update(is_waiting=True)
 
 
-def _entry(event: Event) -> Entry:
+def _entry(event: Event) -> LedgerEntry:
     amounts, before, after = tuple(event.amounts), tuple(event.available_before), tuple(event.available_after)
-    return Entry(event.version, event.kind, event.process_id or 0, event.request_id, amounts, before, after, event.verdict, ())
+    return LedgerEntry(event.version, event.kind, event.process_id or 0, event.request_id, amounts, before, after, event.verdict, ())

@@ -16,7 +16,7 @@ from random import Random
 from statistics import mean
 
 from allocation import banker, fairness
-from allocation.banker import State, Vector, Verdict
+from allocation.banker import BankVerdict, State, Vector
 
 CLASSES, AT_ONCE, PARTS, LIMIT, LARGEST = 4, 20, 3, 10, 10
 
@@ -76,7 +76,7 @@ MayPass = Callable[["Simulation", Job, Job | None], bool]
 
 def exempt(simulation: Simulation, job: Job, first: Job | None) -> bool:
     """The bank's rule: holders are exempt from turns."""
-    asker = fairness.Asker(job.wanted, any(job.held))
+    asker = fairness.QueuedRequest(job.wanted, any(job.held))
     return fairness.refusal(simulation.rules, asker, simulation.available, passed=first.bypassed if first else None) is None
 
 
@@ -96,7 +96,7 @@ class Simulation:
     def __init__(self, policy: str, load: Load, seed: int) -> None:
         self.is_checked, self.may_pass = POLICIES[policy]
         self.available, self.coming = load.draw(Random(seed))  # noqa: S311 - a seed makes the run the same again
-        self.rules = fairness.Rules(LIMIT, self.available, (0,) * CLASSES)
+        self.rules = fairness.TurnRules(LIMIT, self.available, (0,) * CLASSES)
         self.holders: list[Job] = []
         self.waiting: list[Job] = []
         self.events: list[tuple[float, int, Job]] = []
@@ -147,7 +147,7 @@ class Simulation:
         rows = self.holders if any(job.held) else [*self.holders, job]
         state = State(self.available, tuple(row.claim for row in rows), tuple(row.held for row in rows))
         row = next(i for i, each in enumerate(rows) if each is job)
-        return banker.decide(state, row, job.wanted) is Verdict.GRANT
+        return banker.decide(state, row, job.wanted) is BankVerdict.GRANT
 
     def _grant(self, job: Job, passed: list[Job]) -> None:
         self.available = banker.minus(self.available, job.wanted)

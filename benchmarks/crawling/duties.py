@@ -176,13 +176,13 @@ def time_pages() -> None:
     """What the DNS resolver asks each second, and what the list of crawls, the overview and a program ask."""
     from crawling.frontier.names import names_due
     from crawling.idling import waiting_runs
-    from crawling.listing import Wanted, list_crawls
+    from crawling.listing import CrawlFilter, list_crawls
     from crawling.overview import crawls_now
     from crawling.services.creating import create_crawl, free_name, start_run
 
     timed("names that are due", lambda: names_due(time.time() + 10))
     timed("runs that wait", waiting_runs)
-    timed("the list of crawls", lambda: list_crawls(Wanted()))
+    timed("the list of crawls", lambda: list_crawls(CrawlFilter()))
     timed("the overview's crawls", crawls_now)
     fields = {"seeds": ["http://127.0.0.1:8900/"], "delay_seconds": 0}
     timed("create a crawl", lambda: create_crawl({"name": free_name("new"), **fields}))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import create_pool, mark_sent, unsent_outbox
 from crawling.jobs import run_shift
-from crawling.keeper.duties import start_what_is_due
+from crawling.keeper.duties import start_due_crawls
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.creating import create_crawl, free_name, start_run
@@ -28,7 +28,7 @@ def nothing_is_held() -> bool:
 
 def granted_shifts() -> list[tuple[int, int]]:
     """Ask for what is due, and return the shifts that were granted since, as the keeper would hand them out."""
-    start_what_is_due()
+    start_due_crawls()
     granted = [message for message in unsent_outbox() if message.kind == OutboxKind.START]
     mark_sent(ids=[message.id for message in granted])
     return [(message.process, message.epoch) for message in granted if message.process is not None and message.epoch is not None]

@@ -36,12 +36,12 @@ from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
 from crawling.ahead.seat import SEAT_LOCK
 from crawling.errors import WrongState
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.identity import set_identity
 from crawling.jobs import run_shift
-from crawling.keeper.duties import start_what_is_due
+from crawling.keeper.duties import start_due_crawls
 from crawling.models import AllowedNetwork, CrawlJob, Url
-from crawling.processors.chain import Catch, step
+from crawling.processors.chain import UnreadAnswer, step
 from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.services.creating import create_crawl, start_run
@@ -50,13 +50,13 @@ from crawling.shift import toes, turns
 from crawling.shift.names import NameThread, host_of
 from crawling.sizing import default_classes
 from crawlsite.env import for_child
-from dnscache.ahead.beat import living
-from dnscache.ahead.preresolver import RAMP_SECONDS
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 from dnscache.lookup import Server
-from dnscache.resolution import Resolution, Source
+from dnscache.lookup_counter import LookupCounter
+from dnscache.preresolver.heartbeat import living
+from dnscache.preresolver.preresolver import RAMP_SECONDS
+from dnscache.resolution import AnswerSource, Resolution
 from dnscache.resolver import forget
-from dnscache.tally import Tally
 from tests.stack import test_database_url
 
 FETCH_SECONDS, SHARE, CORES = 0.02, 0.95, 2
@@ -115,26 +115,26 @@ class NobodyAsks:
     waiting, is_alive = 0, True
 
     def __init__(self, deliver: Callable[[Visit], None], slots: Callable[[], int]) -> None:
-        self._deliver, self.tally = deliver, Tally()
+        self._deliver, self.tally = deliver, LookupCounter()
 
     def ask(self, visit: Visit) -> None:
-        visit.route.resolve(Resolution(host_of(visit), Status.OK, (), 300, 0, Source.LOOKUP, 0))
+        visit.route.resolve(Resolution(host_of(visit), DnsStatus.OK, (), 300, 0, AnswerSource.LOOKUP, 0))
         self._deliver(visit)
 
     def close(self) -> None:
         """Nothing is under way."""
 
 
-def asking_first(theirs: DnspythonResolver) -> Callable[[Visit, FetchContext], Catch | Outcome | None]:
+def asking_first(theirs: DnspythonResolver) -> Callable[[Visit, FetchContext], UnreadAnswer | UrlOutcome | None]:
     """What a toe does that asks for the name of each fetch itself."""
 
-    def ask_and_step(visit: Visit, context: FetchContext) -> Catch | Outcome | None:
+    def ask_and_step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
         name = host_of(visit)
         try:
             found = tuple(address.to_text() for address in theirs.resolve(name))
-            visit.route.resolve(Resolution(name, Status.OK, found, 300, 0, Source.LOOKUP, 0))
+            visit.route.resolve(Resolution(name, DnsStatus.OK, found, 300, 0, AnswerSource.LOOKUP, 0))
         except dns.exception.DNSException as error:
-            visit.route.resolve(Resolution(name, Status.NXDOMAIN, (), 300, 0, Source.LOOKUP, 0, str(error)))
+            visit.route.resolve(Resolution(name, DnsStatus.NXDOMAIN, (), 300, 0, AnswerSource.LOOKUP, 0, str(error)))
         return step(visit, context)
 
     return ask_and_step
@@ -184,7 +184,7 @@ def watch(crawl: CrawlJob, wanted: int, over: Event, ended: list[float]) -> None
 
 def starts() -> list[tuple[int, int]]:
     """The shifts of the crawl that the bank has granted."""
-    start_what_is_due()
+    start_due_crawls()
     messages = unsent_outbox()
     mark_sent(ids=[message.id for message in messages])
     return [(m.process, m.epoch) for m in messages if m.kind == OutboxKind.START and m.run_ref.startswith("run/") and m.process and m.epoch]

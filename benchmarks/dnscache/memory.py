@@ -24,9 +24,9 @@ from dns.resolver import Resolver as DnspythonResolver
 from benchmarks.database import empty_database
 from benchmarks.dnscache.server import name_server
 from benchmarks.dnscache.setup import fill
-from dnscache.answers import Reply, Status, answer_from
+from dnscache.answers import DnsStatus, Reply, answer_from
 from dnscache.lookup import Server
-from dnscache.regions.entry import Entry
+from dnscache.regions.entry import CachedAnswer
 from dnscache.resolver import Resolver
 
 HITS, RUNS, THREADS, ENTRIES = 50_000, 5, 64, 200_000
@@ -45,8 +45,8 @@ def hits(server: Server) -> None:
     """Hits a second, one name, one thread; then the flat dictionary under many threads."""
     resolver = Resolver(servers=(server,))
     resolver.resolve(HOST)
-    dead = answer_from("dead.com", Reply(Status.TIMEOUT, resolve_ms=8000), previous=None, now=time.time() + 300)
-    resolver.memory.adopt([("dead.com", Entry(dead, now=time.time()))], time.time())
+    dead = answer_from("dead.com", Reply(DnsStatus.TIMEOUT, resolve_ms=8000), previous=None, now=time.time() + 300)
+    resolver.memory.adopt([("dead.com", CachedAnswer(dead, now=time.time()))], time.time())
     now, get, entries = time.time(), resolver.memory.space.get, resolver.memory.space.entries
     theirs = dnspython(server)
     theirs.resolve(HOST)
@@ -117,7 +117,7 @@ def warm_start(names: int) -> None:
     some = Resolver(capacity=names)
     for n in range(ENTRIES):
         name = f"www{n % 3}.host{n // 3}.com"
-        reply = Reply(Status.OK, (f"192.0.{n % 250}.{n % 199}",), name, 0, 300, 23)
+        reply = Reply(DnsStatus.OK, (f"192.0.{n % 250}.{n % 199}",), name, 0, 300, 23)
         some.memory.space.put(answer_from(name, reply, previous=None, now=now), now)
     print(f"{'bytes a name in use, tables and tree included':54}{(resident() - before) / ENTRIES:12,.0f}")
     print(f"{'putting a new answer':54}{1e6 * (time.process_time() - cpu) / ENTRIES:12.1f} µs")

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from random import Random
 
 from benchmarks.dnscache.simulated import THREADS, Crawl, Host, make_hosts
-from dnscache.ahead.plan import GRACE_SECONDS, LOOK_AHEAD_SECONDS, MOST_THREADS, Pace, must_ask, threads_for
-from dnscache.ahead.preresolver import MAIN_TRIES, SLOW_TRIES
-from dnscache.answers import MOST_TRIES, Reply, Status, answer_from
-from dnscache.regions.entry import Entry
+from dnscache.answers import MOST_TRIES, DnsStatus, Reply, answer_from
+from dnscache.preresolver.plan import GRACE_SECONDS, LOOK_AHEAD_SECONDS, MOST_THREADS, LookupRate, must_ask, threads_for
+from dnscache.preresolver.preresolver import MAIN_TRIES, SLOW_TRIES
+from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.space import CacheSpace
 
 CAPACITY, TICK_SECONDS, SLOTS = 100_000, 0.2, 64
@@ -44,7 +44,7 @@ class Lru(Crawl):
             self._ends.move_to_end(host.name)
             return 0.0
         self.figures.look_ups += 1
-        if self._capacity and host.status is not Status.TIMEOUT:
+        if self._capacity and host.status is not DnsStatus.TIMEOUT:
             self._ends[host.name] = self.now + host.seconds + host.ttl
             if len(self._ends) > self._capacity:
                 self._ends.popitem(last=False)
@@ -55,7 +55,7 @@ class Ours(Crawl):
     """The cache space, the lanes and, if `gate`, the gate. A host that is claimed unsettled resolves its name in its thread."""
 
     def __init__(self, hosts: list[Host], fetches: int, *, gate: bool) -> None:
-        self._space, self._gate, self._pace = CacheSpace(CAPACITY), gate, Pace(0.0)
+        self._space, self._gate, self._pace = CacheSpace(CAPACITY), gate, LookupRate(0.0)
         self._lanes: dict[bool, list[tuple[float, int, Host]]] = {False: [], True: []}
         self._busy = {False: 0, True: 0}
         self._queued: set[str] = set()
@@ -81,7 +81,7 @@ class Ours(Crawl):
         self._learn(host, host.status, host.seconds, self.now + host.seconds)
         return host.seconds
 
-    def _is_settled(self, entry: Entry | None) -> bool:
+    def _is_settled(self, entry: CachedAnswer | None) -> bool:
         """`gate.IS_SETTLED`, for an entry."""
         if entry is None:
             return False
@@ -89,11 +89,11 @@ class Ours(Crawl):
         return (
             entry.expires_at > self.now
             or (not entry.fails and entry.resolved_at > self.now - GRACE_SECONDS)
-            or (rests and (entry.status is Status.OK or entry.fails >= MOST_TRIES))
+            or (rests and (entry.status is DnsStatus.OK or entry.fails >= MOST_TRIES))
         )
 
-    def _learn(self, host: Host, status: Status, seconds: float, at: float) -> None:
-        reply = Reply(status, ("192.0.2.1",) if status is Status.OK else (), host.name, 0, host.ttl, round(1000 * seconds))
+    def _learn(self, host: Host, status: DnsStatus, seconds: float, at: float) -> None:
+        reply = Reply(status, ("192.0.2.1",) if status is DnsStatus.OK else (), host.name, 0, host.ttl, round(1000 * seconds))
         previous = self._space.entries.get(host.name)
         self._space.put(answer_from(host.name, reply, previous=previous.answer if previous else None, now=at), at)
 
@@ -122,7 +122,7 @@ class Ours(Crawl):
             while self._lanes[is_slow] and self._busy[is_slow] < size:
                 _, _, host = heapq.heappop(self._lanes[is_slow])
                 self._busy[is_slow] += 1
-                took = min(host.seconds, sum(tries)) if host.status is not Status.TIMEOUT else sum(tries)
+                took = min(host.seconds, sum(tries)) if host.status is not DnsStatus.TIMEOUT else sum(tries)
                 self.at(self.now + took, lambda h=host, s=is_slow, t=took: self._answered(h, s, t))  # type: ignore[misc]
 
     def _answered(self, host: Host, is_slow: bool, took: float) -> None:

@@ -23,12 +23,12 @@ from dns.resolver import Resolver as DnspythonResolver
 from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
-from dnscache.ahead.preresolver import PreResolver
-from dnscache.behind import WriteBehind
 from dnscache.lookup import Server, ask
+from dnscache.preresolver.preresolver import PreResolver
 from dnscache.regions.levels import levels_of
 from dnscache.resolution import Resolution
 from dnscache.resolver import Resolver
+from dnscache.write_behind import WriteBehind
 
 #: names in thirty turns of the workers, so that starting the threads counts little
 WORKERS, DELAY_MS, NAMES = 64, 100, 1920

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from random import Random
 
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 
 HOSTS, ACTIVE, THREADS, FETCH_SECONDS, DELAY_SECONDS = 30_000, 2_000, 64, 0.25, 2.0
 SILENCE_SECONDS = 5.0
@@ -23,7 +23,7 @@ class Host:
     pages: int
     seconds: float
     ttl: int
-    status: Status
+    status: DnsStatus
 
 
 @dataclass
@@ -44,15 +44,15 @@ def make_hosts(random: Random) -> list[Host]:
     """The same hosts for every way; the popular ones anywhere among the others."""
     hosts = []
     for rank in range(1, HOSTS + 1):
-        lot, seconds, status = random.random(), random.lognormvariate(-3.35, 1.0), Status.OK
+        lot, seconds, status = random.random(), random.lognormvariate(-3.35, 1.0), DnsStatus.OK
         if lot < 0.08:
             seconds = random.lognormvariate(-0.51, 0.5)
         elif lot < 0.11:
-            seconds, status = SILENCE_SECONDS, Status.TIMEOUT
+            seconds, status = SILENCE_SECONDS, DnsStatus.TIMEOUT
         elif lot < 0.15:
-            status = Status.NXDOMAIN
+            status = DnsStatus.NXDOMAIN
         hosts.append(Host(f"www.h{rank}.com", max(1, round(5_300 / rank**0.9)), min(seconds, 4.9), random.choice(TTLS), status))
-        if status is Status.TIMEOUT:
+        if status is DnsStatus.TIMEOUT:
             hosts[-1].seconds = SILENCE_SECONDS
     random.shuffle(hosts)
     return hosts
@@ -114,14 +114,14 @@ class Crawl(ABC):
             del self.due[host.name]
             self._idle -= 1
             wait = self.resolve(host)
-            took = self._random.expovariate(1 / FETCH_SECONDS) if host.status is Status.OK else 0.0
+            took = self._random.expovariate(1 / FETCH_SECONDS) if host.status is DnsStatus.OK else 0.0
             self.figures.waiting += wait
             self.figures.fetching += took
             self.at(self.now + wait + took, lambda host=host: self._fetched(host))  # type: ignore[misc]
 
     def _fetched(self, host: Host) -> None:
         self._idle += 1
-        self.figures.pages += host.status is Status.OK
+        self.figures.pages += host.status is DnsStatus.OK
         self._pages[host.name] -= 1
         if self._pages[host.name]:
             self.make_due(host, self.now + DELAY_SECONDS)

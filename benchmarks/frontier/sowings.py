@@ -8,8 +8,8 @@ from itertools import count
 from django.db import connection, transaction
 
 from benchmarks.frontier.bloom import Bloom
-from crawling.frontier.seen import Seen
-from crawling.frontier.sowing import FIND_SEEN, sow
+from crawling.frontier.seen import SeenUrls
+from crawling.frontier.sowing import FIND_SEEN, schedule_urls
 from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run
 from crawling.rules.addresses import fingerprint, read_address
@@ -27,12 +27,12 @@ class Sowings:
         self._links = links
         known = [page("directory", number) for number in range(urls)]
         for start in range(0, urls, links):
-            sow(self._run, known[start : start + links], numbers=[0])
+            schedule_urls(self._run, known[start : start + links], numbers=[0])
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE crawling_url")
         self._known = known[:: max(1, urls // links)][:links]
         self._numbers = count()
-        self._seen, self._bloom = Seen(), Bloom(urls, 16)
+        self._seen, self._bloom = SeenUrls(), Bloom(urls, 16)
         self._seen.remember((candidate.address for candidate in self._known), 1)
         for candidate in known:
             self._bloom.add(candidate.address.url)
@@ -57,7 +57,7 @@ class Sowings:
 
         def step() -> None:
             with transaction.atomic():
-                sow(self._run, candidates, numbers=[0], gains=gains)
+                schedule_urls(self._run, candidates, numbers=[0], gains=gains)
                 transaction.set_rollback(True)
 
         return step

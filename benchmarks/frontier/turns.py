@@ -29,7 +29,7 @@ def main(hosts: int) -> None:
     from crawling.frontier.addresses import take_turn
     from crawling.frontier.claiming import count_waiting, lease_hosts
     from crawling.frontier.locking import locked_run
-    from crawling.frontier.sowing import sow
+    from crawling.frontier.sowing import schedule_urls
     from crawling.frontier.types import Candidate
     from crawling.models import CrawlJob, Run, RunProcess, Shift
     from crawling.rules.addresses import read_address
@@ -39,7 +39,7 @@ def main(hosts: int) -> None:
         run = Run.objects.create(crawl=crawl, number=1)
         shift = Shift.objects.create(process=RunProcess.objects.create(run=run, number=0), epoch=1, worker="benchmark")
         with locked_run(run.pk):
-            sow(run, [Candidate(read_address(f"http://h{number}.test/"), 0, None) for number in range(hosts)], numbers=[0])
+            schedule_urls(run, [Candidate(read_address(f"http://h{number}.test/"), 0, None) for number in range(hosts)], numbers=[0])
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE crawling_host, crawling_hostqueue")
         numbers = count()

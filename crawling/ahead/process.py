@@ -11,19 +11,19 @@ from django.db import Error as DatabaseError
 from django.db import connections
 
 from allocation.errors import AllocationError
-from crawling.ahead.seat import Seat
-from crawling.ahead.slots import Slots
+from crawling.ahead.seat import MachineLock
+from crawling.ahead.slots import LookupSlots
 from crawling.errors import CrawlError
 from crawling.frontier.names import names_due
 from crawling.models import Run
 from crawling.models.jobs import WORKING_STATES
-from dnscache.ahead import beat
-from dnscache.ahead.preresolver import PreResolver
-from dnscache.behind import WriteBehind
 from dnscache.evictions import keep_history
+from dnscache.lookup_counter import LookupCounter
+from dnscache.preresolver import heartbeat as beat
+from dnscache.preresolver.preresolver import PreResolver
 from dnscache.resolver import Resolver
 from dnscache.selectors import pinned_names
-from dnscache.tally import Tally
+from dnscache.write_behind import WriteBehind
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ WEIGH_SECONDS = 30.0
 PASSING = (DatabaseError, psycopg.Error, AllocationError, CrawlError)
 
 
-class NamesAhead:
+class PreResolverProcess:
     """One machine's. Its death costs nothing but speed: the gate opens, and shifts resolve their own names."""
 
     def __init__(self, machine: str, resolver: Resolver | None = None) -> None:
@@ -46,8 +46,8 @@ class NamesAhead:
         self._writer = WriteBehind(every_seconds=WRITE_SECONDS)
         self._resolver = resolver or Resolver(capacity=CAPACITY)
         self._resolver.writer = self._writer
-        self._seat, self._slots = Seat(machine), Slots(machine)
-        self._tally = Tally()
+        self._seat, self._slots = MachineLock(machine), LookupSlots(machine)
+        self._tally = LookupCounter()
         self._pre = PreResolver(self._resolver, candidates=self._candidates, deliver=lambda found: None, slots=lambda: self._slots.held)
         self._due: list[tuple[str, float]] = []
         self._place, self._machines = 0, 1
@@ -102,7 +102,7 @@ class NamesAhead:
             keep_history(self._resolver.memory)
         self._tally.note_look_ups(self._pre.counts)
         self._tally.tell()
-        self._place, self._machines = beat.beat(
+        self._place, self._machines = beat.send_heartbeat(
             self._machine, slots=self._slots.held, lanes=self._pre.lanes(), names=len(space.entries), threads_saved=self._saved
         )
 

@@ -26,7 +26,7 @@ def is_any_taken() -> bool:
     return bool(row and row[0])
 
 
-class Seat:
+class MachineLock:
     """Held for as long as the connection lives; so one that is held now is held by nobody who died."""
 
     def __init__(self, machine: str) -> None:

@@ -31,7 +31,7 @@ CLASS = "dns_slots"
 SHARE = 2
 
 
-class Slots:
+class LookupSlots:
     """`held` look-ups may be in flight. Like a shift it gives everything back when its slice is over and others wait.
 
     So every process of the bank ends in finite time, which is what makes a safe state worth something.

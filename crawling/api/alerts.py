@@ -10,10 +10,10 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.api.parameters import LARGEST, Cursor, Limit
-from crawling.api.permissions import Asking, needs
+from crawling.api.permissions import CrawlApiRequest, needs
 from crawling.models import Delivery, Listener
 from crawling.paging import page_of
-from crawling.rules.alerts import Event
+from crawling.rules.alerts import AlertEvent
 from crawling.services.alerts import remove_listener, save_listener, send_again
 
 alerts = Router()
@@ -26,7 +26,7 @@ ORDER = {
     "properties": {
         "name": {**TEXT, "maxLength": 100},
         "url": {**TEXT, "maxLength": 2000, "description": "http:// or https:// for a webhook, mailto: for e-mail"},
-        "events": {"type": "array", "items": {**TEXT, "enum": [str(event) for event in Event]}, "minItems": 1},
+        "events": {"type": "array", "items": {**TEXT, "enum": [str(event) for event in AlertEvent]}, "minItems": 1},
         "is_on": {"type": "boolean", "default": True},
     },
     "required": ["name", "url", "events"],
@@ -74,32 +74,32 @@ class DeliveryPage(Schema):
 
 @alerts.get("", response=ListenerList, summary="Who is told what happens")
 @may_view
-def index(request: Asking) -> dict[str, Any]:
+def index(request: CrawlApiRequest) -> dict[str, Any]:
     return {"items": list(Listener.objects.all())}
 
 
 @alerts.post("", response={201: ListenerMade}, summary="Tell a server or a mailbox what happens")
 @may_change
-def create(request: Asking, wish: Annotated[Wish, Body()]) -> Status:
+def create(request: CrawlApiRequest, wish: Annotated[Wish, Body()]) -> Status:
     return Status(201, save_listener(wish, by=request.user))
 
 
 @alerts.put("/{listener_id}", response=ListenerOut, summary="Change a listener; its secret stays")
 @may_change
-def change(request: Asking, listener_id: ListenerId, wish: Annotated[Wish, Body()]) -> Listener:
+def change(request: CrawlApiRequest, listener_id: ListenerId, wish: Annotated[Wish, Body()]) -> Listener:
     return save_listener(wish, by=request.user, listener=get_object_or_404(Listener, pk=listener_id))
 
 
 @alerts.delete("/{listener_id}", response={204: None}, summary="Remove a listener and its deliveries")
 @may_delete
-def remove(request: Asking, listener_id: ListenerId) -> Status:
+def remove(request: CrawlApiRequest, listener_id: ListenerId) -> Status:
     remove_listener(get_object_or_404(Listener, pk=listener_id), by=request.user)
     return Status(204, None)
 
 
 @alerts.get("/{listener_id}/deliveries", response=DeliveryPage, summary="What it was told, the latest first")
 @may_view
-def deliveries(request: Asking, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def deliveries(request: CrawlApiRequest, listener_id: ListenerId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     rows = get_object_or_404(Listener, pk=listener_id).deliveries.filter(pk__lt=cursor or LARGEST)
     found, following = page_of(rows, limit)
     return {"items": found, "next": following}
@@ -107,7 +107,7 @@ def deliveries(request: Asking, listener_id: ListenerId, cursor: Cursor = None, 
 
 @alerts.post("/{listener_id}/deliveries/{delivery_id}/again", response=DeliveryOut, summary="Send it once more")
 @may_change
-def again(request: Asking, listener_id: ListenerId, delivery_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Delivery:
+def again(request: CrawlApiRequest, listener_id: ListenerId, delivery_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Delivery:
     delivery = get_object_or_404(Delivery, pk=delivery_id, listener=listener_id)
     send_again(delivery, by=request.user)
     delivery.refresh_from_db()

@@ -9,9 +9,9 @@ from ninja import Router, Schema, Status
 from pydantic import Field
 
 from crawling.api.parameters import CrawlId, Cursor, Limit
-from crawling.api.permissions import Asking, may_change, may_view
+from crawling.api.permissions import CrawlApiRequest, may_change, may_view
 from crawling.checkpoints.keeping import ask_checkpoint
-from crawling.cursors import crawl_of, run_of
+from crawling.cursors import get_crawl, get_run
 from crawling.models import Checkpoint
 from crawling.paging import page_of
 
@@ -43,14 +43,14 @@ def _out(row: Checkpoint) -> dict[str, Any]:
 
 @checkpoints.get("/{crawl_id}/checkpoints", response=CheckpointPage, summary="The crawl's checkpoints, the latest first")
 @may_view
-def index(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    found = Checkpoint.objects.filter(run__crawl=crawl_of(crawl_id)).select_related("run")
+def index(request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    found = Checkpoint.objects.filter(run__crawl=get_crawl(crawl_id)).select_related("run")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     return {"items": [_out(row) for row in rows], "next": following}
 
 
 @checkpoints.post("/{crawl_id}/checkpoints", response={202: CheckpointOut}, summary="Take a checkpoint of the latest run")
 @may_change
-def ask(request: Asking, crawl_id: CrawlId) -> Status:
+def ask(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
     """One that is about to be taken will do. It goes to CHECKPOINT_DIR; without that setting this is refused."""
-    return Status(202, _out(ask_checkpoint(run_of(crawl_id, None), by=request.user)))
+    return Status(202, _out(ask_checkpoint(get_run(crawl_id, None), by=request.user)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from allocation.api.details import wait_out
-from crawling.api.schemas import DealingsOut, HoldingOut
+from crawling.api.schemas import HoldingOut, ProcessHoldingsOut
 from crawling.models import CrawlJob
-from crawling.run_page.bank import Dealings, dealings_of
+from crawling.run_page.bank import ProcessHoldings, dealings_of
 from crawling.selectors import crawl_view
 from crawling.services.cloning import order_of
 
@@ -19,8 +19,8 @@ def detail(crawl: CrawlJob) -> dict[str, Any]:
     return {**crawl_view(crawl).as_dict(), "bank": bank, "order": order_of(crawl), "revision": crawl.revision}
 
 
-def _dealings(one: Dealings) -> DealingsOut:
-    return DealingsOut(
+def _dealings(one: ProcessHoldings) -> ProcessHoldingsOut:
+    return ProcessHoldingsOut(
         number=one.number,
         process=one.process,
         pool=one.pool,

@@ -7,7 +7,7 @@ from datetime import datetime
 from ninja import Router, Schema
 from pydantic import Field
 
-from crawling.api.permissions import Asking, may_view
+from crawling.api.permissions import CrawlApiRequest, may_view
 from crawling.disk import disk_now, forecast_of
 
 disk = Router()
@@ -30,7 +30,7 @@ class DiskOut(Schema):
 
 @disk.get("", response=DiskOut, summary="How full the disk is, and when it will be full")
 @may_view
-def show(request: Asking) -> DiskOut:
+def show(request: CrawlApiRequest) -> DiskOut:
     now = disk_now()
     told, since = forecast_of(now)
     return DiskOut(

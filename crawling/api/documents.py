@@ -9,8 +9,8 @@ from ninja import Body, Path, Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, CrawlId, Cursor, Limit, RunNumber, Text
-from crawling.api.permissions import Asking, may_change, may_view
-from crawling.cursors import crawl_of, run_of
+from crawling.api.permissions import CrawlApiRequest, may_change, may_view
+from crawling.cursors import get_crawl, get_run
 from crawling.duplicates import Likeness, list_alike
 from crawling.extracted import list_extracted
 from crawling.services.traps import approve_trap, ban_trap
@@ -34,7 +34,7 @@ class ExtractedPage(Schema):
     next: int | None
 
 
-class AlikeOut(Schema):
+class SimilarPageOut(Schema):
     """A page and the first one that it is like; of simhashes `distance` bits differ."""
 
     url: str
@@ -45,8 +45,8 @@ class AlikeOut(Schema):
     bytes: int
 
 
-class AlikePage(Schema):
-    items: list[AlikeOut]
+class SimilarPageList(Schema):
+    items: list[SimilarPageOut]
     next: int | None
 
 
@@ -69,45 +69,50 @@ class TrapPage(Schema):
     next: int | None
 
 
-class Word(Schema):
+class TrapWordIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"verdict": "ban"}]})
     verdict: Literal["approve", "ban"]
 
 
-class Judged(Schema):
+class TrapRulingOut(Schema):
     urls: int = Field(description="URLs that were queued, or excluded")
 
 
 @documents.get("/{crawl_id}/extracted", response=ExtractedPage, summary="What the order's rules took out of pages")
 @may_view
 def extracted(
-    request: Asking, crawl_id: CrawlId, run: RunNumber = None, name: Text = "", cursor: Cursor = None, limit: Limit = 50
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, name: Text = "", cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """`name` is that of one rule."""
-    rows, following = list_extracted(run_of(crawl_id, run), name=name, after=cursor or 0, limit=limit)
+    rows, following = list_extracted(get_run(crawl_id, run), name=name, after=cursor or 0, limit=limit)
     return {"items": [{"id": row.pk, "url": row.url.url, "name": row.name, "value": row.value} for row in rows], "next": following}
 
 
-@documents.get("/{crawl_id}/reports/duplicates", response=AlikePage, summary="Pages that say the same")
+@documents.get("/{crawl_id}/reports/duplicates", response=SimilarPageList, summary="Pages that say the same")
 @may_view
 def duplicates(
-    request: Asking, crawl_id: CrawlId, run: RunNumber = None, kind: Kind = Likeness.EXACT, cursor: Cursor = None, limit: Limit = 50
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    kind: Kind = Likeness.EXACT,
+    cursor: Cursor = None,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """Copies stand in no list of near copies."""
-    rows, following = list_alike(run_of(crawl_id, run), kind, after=cursor or 0, limit=limit)
+    rows, following = list_alike(get_run(crawl_id, run), kind, after=cursor or 0, limit=limit)
     return {"items": [asdict(row) for row in rows], "next": following}
 
 
 @documents.get("/{crawl_id}/traps", response=TrapPage, summary="Patterns of addresses that look like a trap's, with samples")
 @may_view
-def traps(request: Asking, crawl_id: CrawlId, run: RunNumber = None, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    views, following = list_traps(run_of(crawl_id, run), after=cursor or 0, limit=limit)
+def traps(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    views, following = list_traps(get_run(crawl_id, run), after=cursor or 0, limit=limit)
     return {"items": [{**asdict(view), "key": str(view.key)} for view in views], "next": following}
 
 
-@documents.post("/{crawl_id}/traps/{key}", response=Judged, summary="Approve or ban a pattern of the latest run")
+@documents.post("/{crawl_id}/traps/{key}", response=TrapRulingOut, summary="Approve or ban a pattern of the latest run")
 @may_change
-def judge(request: Asking, crawl_id: CrawlId, key: Key, word: Annotated[Word, Body()]) -> dict[str, Any]:
+def judge(request: CrawlApiRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]) -> dict[str, Any]:
     """Approved: what is held is fetched, even if the run had ended. Banned: it is excluded, and so is whatever is found of it later."""
     decide = approve_trap if word.verdict == "approve" else ban_trap
-    return {"urls": decide(crawl_of(crawl_id), max(-LARGEST, min(int(key), LARGEST)), by=request.user)}
+    return {"urls": decide(get_crawl(crawl_id), max(-LARGEST, min(int(key), LARGEST)), by=request.user)}

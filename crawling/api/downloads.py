@@ -17,14 +17,14 @@ from crawling.api.parameters import (
     Text,
     Until,
 )
-from crawling.api.permissions import Asking, may_change, may_view
-from crawling.cursors import run_of
+from crawling.api.permissions import CrawlApiRequest, may_change, may_view
+from crawling.cursors import get_run
 from crawling.downloads import page_file, rows_file, warc_file
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
 from crawling.page_filter import PageFilter
 from crawling.sending import send
-from crawling.span import Span
+from crawling.span import TimeRange
 
 downloads = Router()
 PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]
@@ -37,7 +37,7 @@ RECORDS: dict[str, Any] = {"responses": {200: {"description": "A WARC file", "co
 @downloads.get("/{crawl_id}/pages/rows", openapi_extra=ROWS, summary="All answered fetches in the order of their fetches, as a file")
 @may_view
 def rows(
-    request: Asking,
+    request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     status: PageStatus = "",
@@ -48,14 +48,14 @@ def rows(
     form: Form = "jsonl",
 ) -> StreamingHttpResponse:
     """The fields are those of the list of pages. `q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, Span(since, until), unread)
-    return send(rows_file(run_of(crawl_id, run), wanted, form))
+    wanted = PageFilter(q, status, TimeRange(since, until), unread)
+    return send(rows_file(get_run(crawl_id, run), wanted, form))
 
 
 @downloads.get("/{crawl_id}/pages/warc", openapi_extra=RECORDS, summary="What the archive has of a run's pages, as one WARC file")
 @may_change
 def records(
-    request: Asking,
+    request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     status: PageStatus = "",
@@ -66,15 +66,15 @@ def records(
 ) -> StreamingHttpResponse:
     """With a filter the pages that are like that, with the records that have their payloads; without, all of the run's archive."""
     try:
-        wanted = PageFilter(q, status, Span(since, until), unread)
-        return send(warc_file(run_of(crawl_id, run), wanted))
+        wanted = PageFilter(q, status, TimeRange(since, until), unread)
+        return send(warc_file(get_run(crawl_id, run), wanted))
     except ArchiveTrouble as trouble:
         raise Http404(str(trouble)) from trouble
 
 
 @downloads.get("/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file")
 @may_change
-def record(request: Asking, crawl_id: CrawlId, page_id: PageId) -> StreamingHttpResponse:
+def record(request: CrawlApiRequest, crawl_id: CrawlId, page_id: PageId) -> StreamingHttpResponse:
     page = (
         Page.objects.select_related("url", "run__crawl", "archive_file")
         .filter(pk=page_id, run__crawl=crawl_id, run__removal_asked_at=None)

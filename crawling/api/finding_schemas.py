@@ -7,7 +7,7 @@ from datetime import datetime
 from ninja import Schema
 from pydantic import Field
 
-from crawling.api.schemas import Counted
+from crawling.api.schemas import FetchCountsOut
 
 
 class PageOut(Schema):
@@ -73,7 +73,7 @@ class HostPage(Schema):
     next: int | None
 
 
-class ToeOut(Schema):
+class FetchThreadOut(Schema):
     """A toe thread of the process with this number; `url` is empty while it has none."""
 
     process: int
@@ -83,8 +83,8 @@ class ToeOut(Schema):
     since: datetime
 
 
-class ToeList(Schema):
-    items: list[ToeOut]
+class FetchThreadList(Schema):
+    items: list[FetchThreadOut]
 
 
 class LogOut(Schema):
@@ -113,7 +113,7 @@ class CauseList(Schema):
     items: list[CauseOut]
 
 
-class MinuteOut(Counted):
+class MinuteOut(FetchCountsOut):
     """A retry takes off what no longer counts, in the minute in which it was asked for."""
 
     minute: datetime

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from django.utils import timezone
 from ninja import Query, Router
 
-from crawling.api.finding_schemas import CauseList, HostPage, LogPage, MinutePage, PagePage, ToeList
+from crawling.api.finding_schemas import CauseList, FetchThreadList, HostPage, LogPage, MinutePage, PagePage
 from crawling.api.parameters import (
     LARGEST,
     CrawlId,
@@ -21,16 +21,16 @@ from crawling.api.parameters import (
     Text,
     Until,
 )
-from crawling.api.permissions import Asking, may_view
-from crawling.cursors import run_of
+from crawling.api.permissions import CrawlApiRequest, may_view
+from crawling.cursors import get_run
 from crawling.findings import causes, list_hosts, list_pages, minutes
 from crawling.log_rows import row_of as log_row
 from crawling.models import Level
 from crawling.page_filter import PageFilter
 from crawling.page_rows import row_of
 from crawling.run_page.log import LogFilter, log_after, log_before
-from crawling.run_page.toes import toes_of
-from crawling.span import Span
+from crawling.run_page.toes import fetch_threads_of
+from crawling.span import TimeRange
 
 findings = Router()
 After = Annotated[int | None, Query(ge=0, le=LARGEST, description="follow: only lines behind that of this id; instead of `cursor`")]
@@ -41,7 +41,7 @@ LevelName = Annotated[Literal["info", "warning", "error"], Query(description="at
 @findings.get("/{crawl_id}/pages", response=PagePage, summary="Answered fetches, in the order in which the URLs were found")
 @may_view
 def pages(
-    request: Asking,
+    request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     status: PageStatus = "",
@@ -53,32 +53,32 @@ def pages(
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """`q` is a part of the URL or title."""
-    wanted = PageFilter(q, status, Span(since, until), unread)
-    rows, following = list_pages(run_of(crawl_id, run), wanted, after=cursor or 0, limit=limit)
+    wanted = PageFilter(q, status, TimeRange(since, until), unread)
+    rows, following = list_pages(get_run(crawl_id, run), wanted, after=cursor or 0, limit=limit)
     return {"items": [row_of(row) for row in rows], "next": following}
 
 
-@findings.get("/{crawl_id}/toes", response=ToeList, summary="What each toe thread does, and since when")
+@findings.get("/{crawl_id}/toes", response=FetchThreadList, summary="What each toe thread does, and since when")
 @may_view
-def toes(request: Asking, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
+def toes(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
     """As the shifts at work have last written it down, which they do once a second."""
-    return {"items": [asdict(toe) for toe in toes_of(run_of(crawl_id, run))]}
+    return {"items": [asdict(toe) for toe in fetch_threads_of(get_run(crawl_id, run))]}
 
 
 @findings.get("/{crawl_id}/hosts", response=HostPage, summary="Hosts and what is queued on each, in the order of finding")
 @may_view
 def hosts(
-    request: Asking, crawl_id: CrawlId, run: RunNumber = None, q: Text = "", cursor: Cursor = None, limit: Limit = 50
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, q: Text = "", cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """`q` is a part of the host's name."""
-    rows, following = list_hosts(run_of(crawl_id, run), text=q, after=cursor or 0, limit=limit)
+    rows, following = list_hosts(get_run(crawl_id, run), text=q, after=cursor or 0, limit=limit)
     return {"items": [asdict(row) for row in rows], "next": following}
 
 
 @findings.get("/{crawl_id}/log", response=LogPage, summary="The run's log, the newest line first, or what came after a line")
 @may_view
 def log(
-    request: Asking,
+    request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     level: LevelName = "info",
@@ -94,7 +94,7 @@ def log(
     To follow the log send `after`, 0 at first: the oldest line then comes first, and `next` is the `after` to ask with again, now or
     later. Lines of the last ten seconds come again, so that none that was written late is missed; tell them apart by their ids.
     """
-    asked, wanted = run_of(crawl_id, run), LogFilter(Level[level.upper()], q, Span(since, until))
+    asked, wanted = get_run(crawl_id, run), LogFilter(Level[level.upper()], q, TimeRange(since, until))
     if after is not None:
         tail = log_after(asked, wanted, after=after, now=timezone.now(), most=limit)
         return {"items": [log_row(line) for line in tail.lines], "next": tail.following}
@@ -104,18 +104,18 @@ def log(
 
 @findings.get("/{crawl_id}/errors", response=CauseList, summary="Why URLs were not had, the commonest cause first")
 @may_view
-def errors(request: Asking, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50) -> dict[str, Any]:
-    return {"items": [asdict(cause) for cause in causes(run_of(crawl_id, run), limit=limit)]}
+def errors(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, limit: Limit = 50) -> dict[str, Any]:
+    return {"items": [asdict(cause) for cause in causes(get_run(crawl_id, run), limit=limit)]}
 
 
 @findings.get("/{crawl_id}/stats", response=MinutePage, summary="What the run did, by minute")
 @may_view
 def stats(
-    request: Asking,
+    request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     cursor: Annotated[int | None, Query(ge=0, le=2**32, description="`next` of the page before")] = None,
     limit: Limit = 60,
 ) -> dict[str, Any]:
-    rows, following = minutes(run_of(crawl_id, run), after=cursor or 0, limit=limit)
+    rows, following = minutes(get_run(crawl_id, run), after=cursor or 0, limit=limit)
     return {"items": [asdict(row) for row in rows], "next": following}

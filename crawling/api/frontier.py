@@ -11,12 +11,12 @@ from ninja import Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
-from crawling.api.permissions import Asking, may_change, may_view
-from crawling.cursors import crawl_of, run_of
-from crawling.frontier.handling import Deed
+from crawling.api.permissions import CrawlApiRequest, may_change, may_view
+from crawling.cursors import get_crawl, get_run
+from crawling.frontier.handling import UrlAction
 from crawling.models import Url
 from crawling.rules.orders import MAX_SEEDS
-from crawling.run_page.frontier import Wanted, as_text, frontier_of, waiting_count
+from crawling.run_page.frontier import FrontierFilter, as_text, frontier_of, waiting_count
 from crawling.services.handling import handle_all, handle_urls
 from crawling.services.seeding import add_to_seeds
 
@@ -46,11 +46,11 @@ class FrontierOut(Schema):
     waiting: int = Field(description="how many wait in the run in all")
 
 
-class Deeds(Schema):
+class UrlActionIn(Schema):
     """What to do, and to which: those of `ids`, or, without, all that is found by the other fields, up to 50,000."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"deed": "first", "q": "/news/"}]})
-    deed: Deed
+    deed: UrlAction
     ids: Annotated[list[Annotated[int, Field(ge=1, le=LARGEST, strict=True)]], Field(max_length=50_000)] | None = None
     place: Place = "waiting"
     host: Annotated[str, Field(max_length=260, pattern=TEXT)] = ""
@@ -70,7 +70,7 @@ class AddedSeeds(Schema):
     revision: int
 
 
-class Done(Schema):
+class ChangedUrlsOut(Schema):
     changed: int
     is_more: bool = Field(description="more is found than was done at once: do it again")
 
@@ -78,7 +78,7 @@ class Done(Schema):
 @frontier.get("/{crawl_id}/frontier", response=FrontierOut, summary="What waits, host by host in the order of visits, or is out of it")
 @may_view
 def show(
-    request: Asking,
+    request: CrawlApiRequest,
     crawl_id: CrawlId,
     run: RunNumber = None,
     place: InPlace = "waiting",
@@ -88,36 +88,38 @@ def show(
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """`q` is a part of the address."""
-    looked_at = run_of(crawl_id, run)
-    rows, following = frontier_of(looked_at, Wanted(place, host.lower(), q, cursor), most=limit)
+    looked_at = get_run(crawl_id, run)
+    rows, following = frontier_of(looked_at, FrontierFilter(place, host.lower(), q, cursor), most=limit)
     return {"items": [_url(row) for row in rows], "next": following, "waiting": waiting_count(looked_at)}
 
 
 @frontier.get("/{crawl_id}/frontier/text", openapi_extra=TEXT_FILE, summary="The same in full, an address a line")
 @may_view
 def text(
-    request: Asking, crawl_id: CrawlId, run: RunNumber = None, place: InPlace = "waiting", host: Host = "", q: Text = ""
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, place: InPlace = "waiting", host: Host = "", q: Text = ""
 ) -> StreamingHttpResponse:
-    lines = as_text(run_of(crawl_id, run), Wanted(place, host.lower(), q))
+    lines = as_text(get_run(crawl_id, run), FrontierFilter(place, host.lower(), q))
     return StreamingHttpResponse(lines, content_type="text/plain; charset=utf-8")
 
 
-@frontier.post("/{crawl_id}/frontier", response=Done, summary="Fetch URLs first or last of their hosts, take them out, or put them back")
+@frontier.post(
+    "/{crawl_id}/frontier", response=ChangedUrlsOut, summary="Fetch URLs first or last of their hosts, take them out, or put them back"
+)
 @may_change
-def change(request: Asking, crawl_id: CrawlId, wanted: Deeds) -> dict[str, Any]:
+def change(request: CrawlApiRequest, crawl_id: CrawlId, wanted: UrlActionIn) -> dict[str, Any]:
     """Of the latest run. `put_back` fits what is `taken out`, the others what waits; what a deed doesn't fit is left alone."""
-    run = run_of(crawl_id, None)
+    run = get_run(crawl_id, None)
     if wanted.ids is not None:
         return {"changed": handle_urls(run, wanted.deed, wanted.ids, by=request.user), "is_more": False}
-    changed, is_more = handle_all(run, wanted.deed, Wanted(wanted.place, wanted.host.lower(), wanted.q), by=request.user)
+    changed, is_more = handle_all(run, wanted.deed, FrontierFilter(wanted.place, wanted.host.lower(), wanted.q), by=request.user)
     return {"changed": changed, "is_more": is_more}
 
 
 @frontier.post("/{crawl_id}/seeds", response=AddedSeeds, summary="Add seeds, even while it runs")
 @may_change
-def add(request: Asking, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
+def add(request: CrawlApiRequest, crawl_id: CrawlId, wanted: MoreSeeds) -> dict[str, Any]:
     """They are queued at once if a run is at work. The same request again changes nothing."""
-    return asdict(add_to_seeds(crawl_of(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen))
+    return asdict(add_to_seeds(get_crawl(crawl_id), wanted.seeds, by=request.user, widen=wanted.widen))
 
 
 def _url(row: Url) -> dict[str, Any]:

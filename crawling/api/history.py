@@ -9,16 +9,16 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from crawling.api.parameters import TEXT, Cursor, Limit
-from crawling.api.permissions import Asking, may_view
+from crawling.api.permissions import CrawlApiRequest, may_view
 from crawling.history import history_of, referrers_of
 from crawling.models import Url, UrlState
-from crawling.why import Answer, why
+from crawling.why import UrlDecision, why
 
 history = Router()
 Address = Annotated[str, Query(min_length=1, max_length=4096, pattern=TEXT, description="a whole URL, in any spelling")]
 
 
-class Met(Schema):
+class UrlFetchOut(Schema):
     """What became of a URL in one run."""
 
     crawl: int
@@ -58,7 +58,7 @@ class WhyOut(Schema):
 
 class UrlHistory(Schema):
     url: str = Field(description="in canonical form")
-    items: list[Met]
+    items: list[UrlFetchOut]
     crawls: list[WhyOut] = Field(description="why, or why not, by crawl, the newest first; on the first page only")
     pending: bool = Field(description="a background job reads robots.txt: ask again in a moment")
     next: int | None
@@ -66,7 +66,7 @@ class UrlHistory(Schema):
 
 @history.get("", response=UrlHistory, summary="What became of a URL in every run, and why, or why not, by each crawl's rules")
 @may_view
-def url(request: Asking, u: Address, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def url(request: CrawlApiRequest, u: Address, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL or not."""
     canonical, rows, following = history_of(u, before=cursor, limit=limit)
     answers = why(u)[1] if cursor is None else []
@@ -80,7 +80,7 @@ def url(request: Asking, u: Address, cursor: Cursor = None, limit: Limit = 50) -
     }
 
 
-def _why(answer: Answer) -> WhyOut:
+def _why(answer: UrlDecision) -> WhyOut:
     return WhyOut(
         crawl=answer.crawl.pk,
         name=answer.crawl.name,
@@ -94,9 +94,9 @@ def _why(answer: Answer) -> WhyOut:
     )
 
 
-def _met(row: Url, referrer: str | None) -> Met:
+def _met(row: Url, referrer: str | None) -> UrlFetchOut:
     page = getattr(row, "page", None)  # not there if nothing answered
-    return Met(
+    return UrlFetchOut(
         crawl=row.run.crawl_id,
         name=row.run.crawl.name,
         run=row.run.number,

@@ -10,10 +10,10 @@ from ninja import Body, Path, Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, TEXT, Text
-from crawling.api.permissions import Asking, may_view, needs
+from crawling.api.permissions import CrawlApiRequest, may_view, needs
 from crawling.host_files import host_row
-from crawling.host_filter import STATES, WantedHosts
-from crawling.hosts import know, list_hosts, visitors_of
+from crawling.host_filter import STATES, HostFilter
+from crawling.hosts import list_hosts, summarize_hosts, visitors_of
 from crawling.models import Host, Page
 from crawling.searching import PAGES, SHORTEST, search_pages
 from crawling.services.blocking import block_host, unblock_host
@@ -26,12 +26,12 @@ State = Annotated[Literal["", *STATES], Query(description="only hosts in this st
 Wanted = Annotated[str, Query(min_length=SHORTEST, max_length=200, pattern=TEXT, description="a piece of address or title")]
 
 
-class Reason(Schema):
+class BlockReasonIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "asked for by its owner"}]})
     reason: Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class KnownOut(Schema):
+class HostSummaryOut(Schema):
     id: int
     name: str
     addresses: list[str] = Field(description="as the DNS cache has them")
@@ -45,7 +45,7 @@ class KnownOut(Schema):
     blocked: str | None = Field(description="why no crawl fetches from it; null: crawls may")
 
 
-class VisitorOut(Schema):
+class VisitingCrawlOut(Schema):
     crawl: int
     name: str
     state: str
@@ -53,12 +53,12 @@ class VisitorOut(Schema):
     done: int
 
 
-class KnownDetail(KnownOut):
-    visitors: list[VisitorOut] = Field(description="crawls that have met it, those with most to do first")
+class HostDetailOut(HostSummaryOut):
+    visitors: list[VisitingCrawlOut] = Field(description="crawls that have met it, those with most to do first")
 
 
-class KnownPage(Schema):
-    items: list[KnownOut]
+class HostSummaryPage(Schema):
+    items: list[HostSummaryOut]
     next: str | None
 
 
@@ -77,30 +77,30 @@ class FoundList(Schema):
     is_more: bool = Field(description="there are others; name a longer piece")
 
 
-@hosts.get("", response=KnownPage, summary="Hosts by name")
+@hosts.get("", response=HostSummaryPage, summary="Hosts by name")
 @may_view
-def index(request: Asking, q: Text = "", state: State = "", cursor: After = "") -> dict[str, Any]:
+def index(request: CrawlApiRequest, q: Text = "", state: State = "", cursor: After = "") -> dict[str, Any]:
     """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or are blocked for all crawls."""
-    rows, following = list_hosts(WantedHosts(q.strip(), state, cursor))
+    rows, following = list_hosts(HostFilter(q.strip(), state, cursor))
     return {"items": [host_row(row) for row in rows], "next": following}
 
 
-@hosts.get("/{host_id}", response=KnownDetail, summary="A host, and the crawls that have met it")
+@hosts.get("/{host_id}", response=HostDetailOut, summary="A host, and the crawls that have met it")
 @may_view
-def show(request: Asking, host_id: HostId) -> dict[str, Any]:
+def show(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     return _detail(_host(host_id))
 
 
-@hosts.post("/{host_id}/block", response=KnownDetail, summary="Let no crawl fetch from the host, those at work within seconds")
+@hosts.post("/{host_id}/block", response=HostDetailOut, summary="Let no crawl fetch from the host, those at work within seconds")
 @may_block
-def block(request: Asking, host_id: HostId, asked: Annotated[Reason, Body()]) -> dict[str, Any]:
+def block(request: CrawlApiRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]) -> dict[str, Any]:
     block_host(_host(host_id), asked.reason, by=request.user)
     return _detail(_host(host_id))
 
 
-@hosts.delete("/{host_id}/block", response=KnownDetail, summary="Let crawls fetch from the host again")
+@hosts.delete("/{host_id}/block", response=HostDetailOut, summary="Let crawls fetch from the host again")
 @may_unblock
-def unblock(request: Asking, host_id: HostId) -> dict[str, Any]:
+def unblock(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     """As far as no other entry of the black list covers it."""
     unblock_host(_host(host_id), by=request.user)
     return _detail(_host(host_id))
@@ -108,7 +108,7 @@ def unblock(request: Asking, host_id: HostId) -> dict[str, Any]:
 
 @search.get("", response=FoundList, summary=f"The latest {PAGES} pages that hold a text in address or title")
 @may_view
-def find(request: Asking, q: Wanted) -> dict[str, Any]:
+def find(request: CrawlApiRequest, q: Wanted) -> dict[str, Any]:
     found = search_pages(q)
     return {"items": [_found(page) for page in found.pages], "is_more": found.is_more}
 
@@ -120,7 +120,7 @@ def _host(host_id: int) -> Host:
 def _detail(host: Host) -> dict[str, Any]:
     seen = visitors_of(host)
     visitors = [{"crawl": one.crawl.pk, "name": one.crawl.name, "state": one.state, "queued": one.queued, "done": one.done} for one in seen]
-    return {**host_row(know([host])[0]), "visitors": visitors}
+    return {**host_row(summarize_hosts([host])[0]), "visitors": visitors}
 
 
 def _found(page: Page) -> dict[str, Any]:

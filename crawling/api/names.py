@@ -12,8 +12,8 @@ from pydantic import Field
 from crawling.accesses import MOST_ACCESSES, replayed
 from crawling.api.hosts import HostId
 from crawling.api.parameters import CrawlId, RunNumber
-from crawling.api.permissions import Asking, needs
-from crawling.cursors import run_of
+from crawling.api.permissions import CrawlApiRequest, needs
+from crawling.cursors import get_run
 from crawling.models import Host
 from crawling.name_wait import why_waits
 
@@ -22,7 +22,7 @@ may_look = needs("dnscache.view_dnsentry")
 Capacity = Annotated[int, Query(ge=100, le=100_000, description="names that the cache holds")]
 
 
-class NameWait(Schema):
+class NameWaitOut(Schema):
     host: str
     name: str = Field(description="what DNS is asked for; empty: nobody asks for it")
     sentences: list[str] = Field(description="what holds for the name, the first being the answer")
@@ -37,22 +37,22 @@ class CacheFigures(Schema):
     waited: float = Field(description="seconds, together")
 
 
-class Replay(Schema):
+class CacheReplayOut(Schema):
     accesses: int = Field(description=f"of the run's pages, at most the first {MOST_ACCESSES:,}")
     names: int
     forgotten: int = Field(description="names that are no longer in the cache, and are taken to be usual")
     policies: dict[str, CacheFigures]
 
 
-@waits.get("/{host_id}/name", response=NameWait, summary="Why a host waits for its name")
+@waits.get("/{host_id}/name", response=NameWaitOut, summary="Why a host waits for its name")
 @may_look
-def wait(request: Asking, host_id: HostId) -> dict[str, Any]:
+def wait(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
     found = why_waits(get_object_or_404(Host, pk=host_id).name)
     crawls = sorted({queue.run.crawl_id for queue in found.queues})
     return {"host": found.host, "name": found.name, "sentences": found.sentences, "crawls": crawls}
 
 
-@replays.get("/{crawl_id}/dns-replay", response=Replay, summary="A run's accesses under other caches of names")
+@replays.get("/{crawl_id}/dns-replay", response=CacheReplayOut, summary="A run's accesses under other caches of names")
 @may_look
-def replay(request: Asking, crawl_id: CrawlId, run: RunNumber = None, names: Capacity = 10_000) -> dict[str, Any]:
-    return asdict(replayed(run_of(crawl_id, run), capacity=names))
+def replay(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, names: Capacity = 10_000) -> dict[str, Any]:
+    return asdict(replayed(get_run(crawl_id, run), capacity=names))

@@ -10,13 +10,13 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from crawling.api.parameters import Limit
-from crawling.api.permissions import Asking, may_view
+from crawling.api.permissions import CrawlApiRequest, may_view
 from crawling.page_cache import page_cache
 
 cache = Router()
 
 
-class HotOut(Schema):
+class PopularPageOut(Schema):
     url: str
     count: float = Field(description="how often it was wanted of late; halves every hour")
     wanted: int = Field(description="times a crawl wanted it while another's fetch was fresh")
@@ -29,11 +29,11 @@ class PageCacheOut(Schema):
     answers: int = Field(description="of their runs, taken or fetched")
     saved: int = Field(description="of those, taken from other crawls: requests that were not made")
     hit_rate: float
-    hot: list[HotOut] = Field(description="the hottest first")
+    hot: list[PopularPageOut] = Field(description="the hottest first")
 
 
 @cache.get("", response=PageCacheOut, summary="Requests saved by reusing other crawls' pages, and the pages wanted most")
 @may_view
-def show(request: Asking, limit: Limit = 50) -> dict[str, Any]:
+def show(request: CrawlApiRequest, limit: Limit = 50) -> dict[str, Any]:
     found = page_cache(most=limit)
     return {**asdict(found), "hit_rate": found.hit_rate}

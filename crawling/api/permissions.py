@@ -12,7 +12,7 @@ from django.http import HttpRequest
 V = TypeVar("V")
 
 
-class Asking(HttpRequest):
+class CrawlApiRequest(HttpRequest):
     """A request as endpoints get it: somebody is logged in."""
 
     user: User

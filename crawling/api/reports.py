@@ -10,12 +10,12 @@ from ninja import Path, Query, Router, Schema, Status
 from pydantic import Field
 
 from crawling.api.parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
-from crawling.api.permissions import Asking, may_view
+from crawling.api.permissions import CrawlApiRequest, may_view
 from crawling.api.schemas import RETRY_AFTER, InquiryOut
-from crawling.comparing import KINDS, Difference, differences, summary_of
-from crawling.cursors import run_of, stored_page
-from crawling.errors import NotThere
-from crawling.left_out import left_out, reasons_of
+from crawling.comparing import KINDS, PageDifference, differences, summary_of
+from crawling.cursors import get_page, get_run
+from crawling.errors import NotFound
+from crawling.left_out import not_fetched_urls, reasons_of
 from crawling.models import InquiryKind
 from crawling.services.inquiries import ask_once
 
@@ -81,7 +81,7 @@ class ChangePage(Schema):
     next: str | None
 
 
-class ReasonOut(Schema):
+class NotFetchedReasonOut(Schema):
     key: str
     kind: str = Field(description="kept out by a rule, excluded, failed, held as a trap's, or not kept twice")
     words: str
@@ -89,7 +89,7 @@ class ReasonOut(Schema):
     unlisted: int = Field(description="of them, so many were only counted")
 
 
-class LeftOutRow(Schema):
+class NotFetchedRow(Schema):
     id: int
     url: str
     sentence: str
@@ -97,27 +97,27 @@ class LeftOutRow(Schema):
     found_on: str = Field(description="the page that it was met on first; empty for a seed")
 
 
-class LeftOutPage(Schema):
-    reasons: list[ReasonOut]
-    items: list[LeftOutRow] = Field(description="the addresses of the reason asked for")
+class NotFetchedPage(Schema):
+    reasons: list[NotFetchedReasonOut]
+    items: list[NotFetchedRow] = Field(description="the addresses of the reason asked for")
     next: int | None
 
 
-@reports.get("/{crawl_id}/reports/left-out", response=LeftOutPage, summary="What a run has not got, by reason")
+@reports.get("/{crawl_id}/reports/left-out", response=NotFetchedPage, summary="What a run has not got, by reason")
 @may_view
 def not_had(
-    request: Asking, crawl_id: CrawlId, run: RunNumber = None, why: Why = "", cursor: Cursor = None, limit: Limit = 50
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, why: Why = "", cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """`items` is empty unless `why` names a reason by its key."""
-    one = run_of(crawl_id, run)
-    rows, following = left_out(one, why, after=cursor or 0, limit=limit)
+    one = get_run(crawl_id, run)
+    rows, following = not_fetched_urls(one, why, after=cursor or 0, limit=limit)
     return {"reasons": [asdict(reason) for reason in reasons_of(one)], "items": [asdict(row) for row in rows], "next": following}
 
 
 @reports.get("/{crawl_id}/reports/changes", response=ChangePage, summary="Two runs compared: pages added, gone, changed, flipped")
 @may_view
 def changes(
-    request: Asking,
+    request: CrawlApiRequest,
     crawl_id: CrawlId,
     against: Against,
     run: RunNumber = None,
@@ -126,12 +126,12 @@ def changes(
     cursor: After = "",
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    old, new = run_of(crawl_id, against), run_of(crawl_id, run)
+    old, new = get_run(crawl_id, against), get_run(crawl_id, run)
     rows, following = differences(old, new, kind=kind, host=host, after=cursor, limit=limit)
     return {"summary": asdict(summary_of(old, new)), "items": [_change(crawl_id, row) for row in rows], "next": following}
 
 
-def _change(crawl_id: int, row: Difference) -> dict[str, Any]:
+def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
     is_in_both = row.old_id is not None and row.new_id is not None
     return {**asdict(row), "diff": f"/api/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}" if is_in_both else None}
 
@@ -143,7 +143,7 @@ def _change(crawl_id: int, row: Difference) -> dict[str, Any]:
 )
 @may_view
 def changed_text(
-    request: Asking,
+    request: CrawlApiRequest,
     response: HttpResponse,
     crawl_id: CrawlId,
     old_id: PageId,
@@ -152,7 +152,7 @@ def changed_text(
     """The ids are those that the list of changes tells. A background job compares them: until then
     this answers 202 with `Retry-After`; ask again. What is not in this machine's archive, or is no
     text, cannot be compared."""
-    old, new = (stored_page(crawl_id, one) for one in (old_id, new_id))
+    old, new = (get_page(crawl_id, one) for one in (old_id, new_id))
     question = {"old": old_id, "new": new_id}
     inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user)
     if inquiry.is_open:
@@ -160,7 +160,7 @@ def changed_text(
         here = f"/api/crawls/{crawl_id}/reports/changes/{old_id}/{new_id}"
         return Status(202, {"state": inquiry.state, "result": here})
     if inquiry.why_failed:
-        raise NotThere(f"The texts cannot be compared. {inquiry.why_failed}")
+        raise NotFound(f"The texts cannot be compared. {inquiry.why_failed}")
     lines = (inquiry.answer or {})["lines"]
     runs = {"old_run": old.run.number, "new_run": new.run.number}
     return Status(200, {"url": new.url.url, **runs, "lines": lines})

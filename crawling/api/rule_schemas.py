@@ -9,7 +9,7 @@ from ninja import Schema
 from pydantic import Field
 
 
-class TestedOut(Schema):
+class RuleCheckOut(Schema):
     """What a crawl's rules say of an address; `rule` is empty for what is no URL."""
 
     url: str
@@ -20,9 +20,9 @@ class TestedOut(Schema):
     hops: int = Field(description="links in a row outside the scope, this one included")
 
 
-class TestedList(Schema):
+class RuleCheckList(Schema):
     revision: int
-    items: list[TestedOut]
+    items: list[RuleCheckOut]
 
 
 class RevisionOut(Schema):
@@ -37,7 +37,7 @@ class RevisionPage(Schema):
     next: int | None
 
 
-class BlackOut(Schema):
+class BlacklistEntryOut(Schema):
     id: int
     kind: str
     text: str
@@ -46,8 +46,8 @@ class BlackOut(Schema):
     created_at: datetime
 
 
-class BlackPage(Schema):
-    items: list[BlackOut]
+class BlacklistPage(Schema):
+    items: list[BlacklistEntryOut]
     next: int | None
 
 

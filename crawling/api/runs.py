@@ -9,8 +9,8 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.api.parameters import CrawlId
-from crawling.api.permissions import Asking, may_delete, may_view
-from crawling.cursors import crawl_of, run_of
+from crawling.api.permissions import CrawlApiRequest, may_delete, may_view
+from crawling.cursors import get_crawl, get_run
 from crawling.models import CrawlJob
 from crawling.retaining import kept_runs, rules_of
 from crawling.rules.retention import Retention
@@ -23,7 +23,7 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of a run of
 Rules = Annotated[dict[str, Any], WithJsonSchema({**Retention.model_json_schema(), "examples": [{"keep_runs": 10, "keep_days": 90}]})]
 
 
-class FateOut(Schema):
+class RunFateOut(Schema):
     """A run, the room it takes, and what becomes of it."""
 
     run: int
@@ -41,12 +41,12 @@ class RetentionOut(Schema):
     keep_runs: int | None
     keep_days: int | None
     max_bytes: int | None
-    runs: list[FateOut] = Field(description="the latest first")
+    runs: list[RunFateOut] = Field(description="the latest first")
 
 
 def _out(crawl: CrawlJob) -> RetentionOut:
     runs = [
-        FateOut(
+        RunFateOut(
             run=one.run.number,
             state=one.run.state,
             finished_at=one.run.finished_at,
@@ -62,22 +62,22 @@ def _out(crawl: CrawlJob) -> RetentionOut:
 
 @kept.get("/{crawl_id}/retention", response=RetentionOut, summary="Which runs are kept, and what becomes of each")
 @may_view
-def show(request: Asking, crawl_id: CrawlId) -> RetentionOut:
-    return _out(crawl_of(crawl_id))
+def show(request: CrawlApiRequest, crawl_id: CrawlId) -> RetentionOut:
+    return _out(get_crawl(crawl_id))
 
 
 @kept.put("/{crawl_id}/retention", response=RetentionOut, summary="Set which runs are kept; the keeper deletes the others")
 @may_delete
-def put(request: Asking, crawl_id: CrawlId, rules: Annotated[Rules, Body()]) -> RetentionOut:
+def put(request: CrawlApiRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]) -> RetentionOut:
     """A run goes as soon as one of the rules says so; a rule that is left out is off. The latest run always stays."""
-    crawl = crawl_of(crawl_id)
+    crawl = get_crawl(crawl_id)
     set_retention(crawl, rules, by=request.user)
     return _out(crawl)
 
 
 @kept.delete("/{crawl_id}/runs/{number}", response={204: None}, summary="Delete a run with its pages and archive files")
 @may_delete
-def delete_run(request: Asking, crawl_id: CrawlId, number: Number) -> Status:
+def delete_run(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> Status:
     """Only one that has ended, while no other is at work, and in whose archive no later run has pages."""
-    remove_run(run_of(crawl_id, number), by=request.user)
+    remove_run(get_run(crawl_id, number), by=request.user)
     return Status(204, None)

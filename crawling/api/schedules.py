@@ -10,15 +10,15 @@ from ninja import Body, Router, Schema, Status
 from pydantic import Field, WithJsonSchema
 
 from crawling.api.parameters import CrawlId
-from crawling.api.permissions import Asking, may_change, may_view
-from crawling.cursors import crawl_of
+from crawling.api.permissions import CrawlApiRequest, may_change, may_view
+from crawling.cursors import get_crawl
 from crawling.models import CrawlJob
 from crawling.planned import plan_of
-from crawling.rules.schedules import Timing
+from crawling.rules.schedules import ScheduleTiming
 from crawling.services.scheduling import remove_schedule, set_schedule
 
 schedules = Router()
-TIMING = Timing.model_json_schema(ref_template="#/components/schemas/{model}")
+TIMING = ScheduleTiming.model_json_schema(ref_template="#/components/schemas/{model}")
 TIMING["properties"]["catch_up"] = {"type": "string", "enum": ["once", "skip"], "default": "once"}
 TIMING.pop("$defs", None)
 EXAMPLE = {"cron": "30 2 * * 1-5", "time_zone": "Europe/Berlin", "catch_up": "once"}
@@ -53,21 +53,21 @@ def _out(crawl: CrawlJob) -> ScheduleOut:
 
 @schedules.get("/{crawl_id}/schedule", response=ScheduleOut, summary="When the crawl starts by itself, and what became of the last times")
 @may_view
-def show(request: Asking, crawl_id: CrawlId) -> ScheduleOut:
-    return _out(crawl_of(crawl_id))
+def show(request: CrawlApiRequest, crawl_id: CrawlId) -> ScheduleOut:
+    return _out(get_crawl(crawl_id))
 
 
 @schedules.put("/{crawl_id}/schedule", response=ScheduleOut, summary="Let the crawl start by itself")
 @may_change
-def put(request: Asking, crawl_id: CrawlId, wish: Annotated[Wish, Body()]) -> ScheduleOut:
+def put(request: CrawlApiRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body()]) -> ScheduleOut:
     """By `cron` or every so many minutes. While a run lasts, no other is started; the list of starts says so."""
-    crawl = crawl_of(crawl_id)
+    crawl = get_crawl(crawl_id)
     set_schedule(crawl, wish, by=request.user)
     return _out(crawl)
 
 
 @schedules.delete("/{crawl_id}/schedule", response={204: None}, summary="Let the crawl start by hand only")
 @may_change
-def remove(request: Asking, crawl_id: CrawlId) -> Status:
-    remove_schedule(crawl_of(crawl_id), by=request.user)
+def remove(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
+    remove_schedule(get_crawl(crawl_id), by=request.user)
     return Status(204, None)

@@ -11,7 +11,7 @@ from pydantic import Field
 from allocation.api.schemas import WaitOut
 
 
-class Counted(Schema):
+class FetchCountsOut(Schema):
     """fetched: answers, whatever their status; duplicate: of them, those whose content another page of the run had first;
     reused: of them, those taken from other crawls."""
 
@@ -26,14 +26,14 @@ class Counted(Schema):
     reused: int
 
 
-class Numbers(Counted):
+class UrlCountsOut(FetchCountsOut):
     """discovered = queued + in_process + succeeded + failed + excluded + quarantined."""
 
     queued: int
     in_process: int
 
 
-class CrawlOut(Numbers):
+class CrawlOut(UrlCountsOut):
     """A crawl and its latest run."""
 
     id: int
@@ -56,7 +56,7 @@ class HoldingOut(Schema):
     since: datetime | None
 
 
-class DealingsOut(Schema):
+class ProcessHoldingsOut(Schema):
     """What one of a run's processes holds of the bank, and what it waits for there."""
 
     number: int = Field(description="of the process in its run, from 0")
@@ -67,12 +67,12 @@ class DealingsOut(Schema):
 
 
 class CrawlDetail(CrawlOut):
-    bank: list[DealingsOut] = Field(description="processes of the latest run that hold or wait for something")
+    bank: list[ProcessHoldingsOut] = Field(description="processes of the latest run that hold or wait for something")
     order: dict[str, Any] = Field(description="the fields that would make this crawl")
     revision: int = Field(description="of the order; an edit may say on which it is based")
 
 
-class Retried(Schema):
+class RetriedOut(Schema):
     retried: int = Field(description="URLs that were put back into the queue")
     crawl: CrawlOut
 
@@ -84,10 +84,10 @@ class RunOut(Schema):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    counts: Numbers
+    counts: UrlCountsOut
 
 
-class CrawlPage(Schema):
+class CrawlListOut(Schema):
     items: list[CrawlOut]
     next: int | None
 

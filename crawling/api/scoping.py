@@ -11,14 +11,22 @@ from pydantic import ConfigDict, Field
 
 from crawling.api.detail import detail
 from crawling.api.parameters import LARGEST, Changes, CrawlId, Cursor, Limit
-from crawling.api.permissions import Asking, may_change, may_view, needs
-from crawling.api.rule_schemas import BlackOut, BlackPage, ExceptionList, ExceptionOut, RevisionOut, RevisionPage, TestedList
+from crawling.api.permissions import CrawlApiRequest, may_change, may_view, needs
+from crawling.api.rule_schemas import (
+    BlacklistEntryOut,
+    BlacklistPage,
+    ExceptionList,
+    ExceptionOut,
+    RevisionOut,
+    RevisionPage,
+    RuleCheckList,
+)
 from crawling.api.schemas import CrawlDetail
-from crawling.cursors import crawl_of
+from crawling.cursors import get_crawl
 from crawling.errors import BadOrder
 from crawling.models import BlackListEntry, OrderRevision, RobotsException
 from crawling.paging import cut, page_of
-from crawling.rules.blacklist import BlackKind
+from crawling.rules.blacklist import BlacklistKind
 from crawling.services.blacklist import add_entry, remove_entry
 from crawling.services.editing import revert_edit
 from crawling.services.previewing import preview_changes
@@ -32,7 +40,7 @@ may_add_entry, may_remove_entry = needs("crawling.add_blacklistentry"), needs("c
 may_except = needs("crawling.add_robotsexception")
 
 
-class ToTest(Schema):
+class RuleCheckIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"urls": ["https://example.org/manual/"], "depth": 1}]})
     urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
     depth: Annotated[int, Field(ge=0, le=10_000, strict=True)] = Field(1, description="links from a seed")
@@ -50,7 +58,7 @@ class ExampleOut(Schema):
     why: str
 
 
-class PreviewOut(Schema):
+class RulesPreviewOut(Schema):
     sentence: str
     queued: int
     looked_at: int = Field(description="so many of them were judged; fewer than are queued: the numbers are estimates")
@@ -66,7 +74,7 @@ class NewEntry(Schema):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"kind": "domain", "text": "example.net", "reason": "asked for by its owner"}]}
     )
-    kind: Literal[*BlackKind]  # type: ignore[valid-type]
+    kind: Literal[*BlacklistKind]  # type: ignore[valid-type]
     text: Annotated[str, Field(min_length=1, max_length=500)]
     reason: Sentence
 
@@ -80,18 +88,18 @@ class NewException(Schema):
     hours: Annotated[float, Field(gt=0, le=LONGEST_HOURS, strict=True)]
 
 
-@scoping.post("/{crawl_id}/scope-test", response=TestedList, summary="What the crawl's rules say of addresses; nothing is fetched")
+@scoping.post("/{crawl_id}/scope-test", response=RuleCheckList, summary="What the crawl's rules say of addresses; nothing is fetched")
 @may_view
-def scope_test(request: Asking, crawl_id: CrawlId, asked: Annotated[ToTest, Body()]) -> dict[str, Any]:
-    crawl = crawl_of(crawl_id)
+def scope_test(request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[RuleCheckIn, Body()]) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
     return {"revision": crawl.revision, "items": [asdict(tested) for tested in try_scope(crawl, asked.urls, depth=asked.depth)]}
 
 
-@scoping.post("/{crawl_id}/preview", response=PreviewOut, summary="What an edit of the rules would remove from what is queued")
+@scoping.post("/{crawl_id}/preview", response=RulesPreviewOut, summary="What an edit of the rules would remove from what is queued")
 @may_view
-def preview(request: Asking, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
+def preview(request: CrawlApiRequest, crawl_id: CrawlId, changes: Annotated[Changes, Body()]) -> dict[str, Any]:
     """Nothing is saved. Where more is queued than can be judged at once, the numbers are estimates from a sample."""
-    found, mistakes = preview_changes(crawl_of(crawl_id), changes)
+    found, mistakes = preview_changes(get_crawl(crawl_id), changes)
     if found is None:
         raise BadOrder(mistakes)
     least, most = found.share.bounds
@@ -110,23 +118,23 @@ def preview(request: Asking, crawl_id: CrawlId, changes: Annotated[Changes, Body
 
 @scoping.get("/{crawl_id}/revisions", response=RevisionPage, summary="Who has edited the order, the latest edit first")
 @may_view
-def revisions(request: Asking, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    found = crawl_of(crawl_id).revisions.select_related("by").filter(number__lt=LARGEST if cursor is None else cursor)
+def revisions(request: CrawlApiRequest, crawl_id: CrawlId, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    found = get_crawl(crawl_id).revisions.select_related("by").filter(number__lt=LARGEST if cursor is None else cursor)
     rows, following = cut(list(found[: limit + 1]), limit, lambda row: row.number)
     return {"items": [_revision(row) for row in rows], "next": following}
 
 
 @scoping.post("/{crawl_id}/revisions/{number}/revert", response=CrawlDetail, summary="Take an edit back by another")
 @may_change
-def revert(request: Asking, crawl_id: CrawlId, number: Number) -> dict[str, Any]:
+def revert(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> dict[str, Any]:
     """What the edit has changed has its old values again, later edits of other fields stay."""
-    return detail(revert_edit(crawl_of(crawl_id), number, by=request.user))
+    return detail(revert_edit(get_crawl(crawl_id), number, by=request.user))
 
 
 @scoping.get("/{crawl_id}/robots-exceptions", response=ExceptionList, summary="Hosts whose robots.txt does not, or did not, bind the crawl")
 @may_view
-def exceptions(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
-    rows = crawl_of(crawl_id).robots_exceptions.select_related("by")[:200]
+def exceptions(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    rows = get_crawl(crawl_id).robots_exceptions.select_related("by")[:200]
     return {"items": [_exception(row) for row in rows]}
 
 
@@ -134,35 +142,35 @@ def exceptions(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
     "/{crawl_id}/robots-exceptions", response={201: ExceptionOut}, summary="Except a host from robots.txt, for a reason and a time"
 )
 @may_except
-def add_exception(request: Asking, crawl_id: CrawlId, asked: Annotated[NewException, Body()]) -> Status:
-    row = except_host(crawl_of(crawl_id), asked.host, asked.reason, asked.hours, by=request.user)
+def add_exception(request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewException, Body()]) -> Status:
+    row = except_host(get_crawl(crawl_id), asked.host, asked.reason, asked.hours, by=request.user)
     return Status(201, _exception(row))
 
 
 @scoping.delete("/{crawl_id}/robots-exceptions/{number}", response={204: None}, summary="Let robots.txt hold again")
 @may_except
-def remove_exception(request: Asking, crawl_id: CrawlId, number: Number) -> Status:
-    end_exception(crawl_of(crawl_id), number, by=request.user)
+def remove_exception(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> Status:
+    end_exception(get_crawl(crawl_id), number, by=request.user)
     return Status(204, None)
 
 
-@blacklist.get("", response=BlackPage, summary="What no crawl may fetch, the latest entry first")
+@blacklist.get("", response=BlacklistPage, summary="What no crawl may fetch, the latest entry first")
 @may_view
-def entries(request: Asking, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def entries(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     found = BlackListEntry.objects.select_related("by").filter(removed_at=None, pk__lt=LARGEST if cursor is None else cursor)
     rows, following = page_of(found, limit)
     return {"items": [_entry(row) for row in rows], "next": following}
 
 
-@blacklist.post("", response={201: BlackOut}, summary="Keep all crawls from something, those at work within seconds")
+@blacklist.post("", response={201: BlacklistEntryOut}, summary="Keep all crawls from something, those at work within seconds")
 @may_add_entry
-def add(request: Asking, asked: Annotated[NewEntry, Body()]) -> Status:
+def add(request: CrawlApiRequest, asked: Annotated[NewEntry, Body()]) -> Status:
     return Status(201, _entry(add_entry(asked.kind, asked.text, asked.reason, by=request.user)))
 
 
 @blacklist.delete("/{number}", response={204: None}, summary="Let crawls have it again")
 @may_remove_entry
-def remove(request: Asking, number: Number) -> Status:
+def remove(request: CrawlApiRequest, number: Number) -> Status:
     remove_entry(number, by=request.user)
     return Status(204, None)
 
@@ -171,8 +179,8 @@ def _name(row: BlackListEntry | OrderRevision | RobotsException) -> str | None:
     return row.by.get_username() if row.by else None
 
 
-def _entry(row: BlackListEntry) -> BlackOut:
-    return BlackOut(id=row.pk, kind=row.kind, text=row.text, reason=row.reason, by=_name(row), created_at=row.created_at)
+def _entry(row: BlackListEntry) -> BlacklistEntryOut:
+    return BlacklistEntryOut(id=row.pk, kind=row.kind, text=row.text, reason=row.reason, by=_name(row), created_at=row.created_at)
 
 
 def _revision(row: OrderRevision) -> RevisionOut:

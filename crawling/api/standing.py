@@ -9,8 +9,8 @@ from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import TEXT, CrawlId, RunNumber
-from crawling.api.permissions import Asking, may_view, needs
-from crawling.cursors import run_of
+from crawling.api.permissions import CrawlApiRequest, may_view, needs
+from crawling.cursors import get_run
 from crawling.errors import BadOrder
 from crawling.identity import identity, set_identity
 from crawling.models import Identity
@@ -37,27 +37,27 @@ class IdentityIn(Schema):
     contact_url: Line
 
 
-class CrawlAtWork(Schema):
+class ActiveCrawlOut(Schema):
     crawl: int
     name: str
     pages_per_second: float | None
 
 
-class CrawlIdle(Schema):
+class IdleCrawlOut(Schema):
     crawl: int
     name: str
     state: str
     reason: str
 
 
-class CrawlWorry(Schema):
+class CrawlProblemOut(Schema):
     crawl: int
     name: str
     word: str
     sentence: str
 
 
-class Overview(Schema):
+class OverviewOut(Schema):
     """The lists hold the first few; the numbers count all."""
 
     states: dict[str, int] = Field(description="crawls by state")
@@ -66,9 +66,9 @@ class Overview(Schema):
     resting: int = Field(description="other crawls that are to work and have no live shift")
     worried: int
     pages_per_second: float
-    at_work: list[CrawlAtWork]
-    idle: list[CrawlIdle]
-    worries: list[CrawlWorry] = Field(description="crawls that somebody has to see to")
+    at_work: list[ActiveCrawlOut]
+    idle: list[IdleCrawlOut]
+    worries: list[CrawlProblemOut] = Field(description="crawls that somebody has to see to")
 
 
 class StallOut(Schema):
@@ -79,9 +79,9 @@ class StallOut(Schema):
     is_trouble: bool = Field(description="it will not pass by itself")
 
 
-@overview.get("", response=Overview, summary="What runs, what waits and on what, and what needs you")
+@overview.get("", response=OverviewOut, summary="What runs, what waits and on what, and what needs you")
 @may_view
-def glance(request: Asking) -> dict[str, Any]:
+def glance(request: CrawlApiRequest) -> dict[str, Any]:
     now = crawls_now()
     numbers = {name: getattr(now, name) for name in ("states", "working", "waiting", "resting", "worried", "pages_per_second")}
     return {
@@ -94,13 +94,13 @@ def glance(request: Asking) -> dict[str, Any]:
 
 @who.get("", response=IdentityOut, summary="Who crawls here")
 @may_view
-def show(request: Asking) -> Identity:
+def show(request: CrawlApiRequest) -> Identity:
     return identity()
 
 
 @who.put("", response=IdentityOut, summary="Say who crawls here; every request to a site carries it")
 @may_say
-def say(request: Asking, asked: Annotated[IdentityIn, Body()]) -> Identity:
+def say(request: CrawlApiRequest, asked: Annotated[IdentityIn, Body()]) -> Identity:
     try:
         return set_identity(asked.product_token, asked.contact_url, by=request.user)
     except ValidationError as error:
@@ -109,8 +109,8 @@ def say(request: Asking, asked: Annotated[IdentityIn, Body()]) -> Identity:
 
 @stalls.get("/{crawl_id}/stall", response=StallOut, summary="Why a run is not fetching, and what can be done about it")
 @may_view
-def stall(request: Asking, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
-    one = run_of(crawl_id, run)
+def stall(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None) -> dict[str, Any]:
+    one = get_run(crawl_id, run)
     waits = [dealing.wait for dealing in dealings_of(one) if dealing.wait]
     found = stall_of(one, waits[0] if waits else None)
     if found is None:

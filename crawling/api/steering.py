@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field
 
 from crawling.api.detail import detail
 from crawling.api.parameters import LARGEST, TEXT, CrawlId, KeepSeconds
-from crawling.api.permissions import Asking, may_add, may_change
-from crawling.api.schemas import CrawlDetail, CrawlOut, Retried
-from crawling.cursors import crawl_of
+from crawling.api.permissions import CrawlApiRequest, may_add, may_change
+from crawling.api.schemas import CrawlDetail, CrawlOut, RetriedOut
+from crawling.cursors import get_crawl
 from crawling.models import CrawlJob
 from crawling.rules.tags import LONGEST_TAG, MOST_TAGS
 from crawling.selectors import crawl_view
@@ -24,18 +24,18 @@ from crawling.services.tagging import set_tags
 steering = Router()
 
 
-class Clone(Schema):
+class CloneIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]})
     name: str | None = Field(None, description="the name with `copy` behind it if left out")
 
 
-class Retry(Schema):
+class RetryIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
     status: Annotated[int, Field(ge=-99, le=599, strict=True)] | None = Field(None, description="only those that failed by this status")
     url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(None, description="only this one, by the id of its URL")
 
 
-class Tags(Schema):
+class TagsIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["manuals", "weekly"]}]})
     tags: Annotated[list[Annotated[str, Field(max_length=LONGEST_TAG, pattern=TEXT)]], Field(max_length=MOST_TAGS)]
 
@@ -46,63 +46,63 @@ def summary(crawl: CrawlJob) -> dict[str, Any]:
 
 @steering.post("/{crawl_id}/start", response=CrawlOut, summary="Start a new run")
 @may_change
-def start(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
-    crawl = crawl_of(crawl_id)
+def start(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
     start_run(crawl, by=request.user)
     return summary(crawl)
 
 
 @steering.post("/{crawl_id}/pause", response=CrawlOut, summary="Finish the fetches under way, give everything back or keep it, and wait")
 @may_change
-def pause_it(request: Asking, crawl_id: CrawlId, keep_seconds: KeepSeconds = None) -> dict[str, Any]:
-    crawl = crawl_of(crawl_id)
+def pause_it(request: CrawlApiRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
     pause(crawl, by=request.user, keep_seconds=keep_seconds)
     return summary(crawl)
 
 
 @steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Go on where a paused run stood")
 @may_change
-def resume_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
-    crawl = crawl_of(crawl_id)
+def resume_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
     resume(crawl, by=request.user)
     return summary(crawl)
 
 
 @steering.post("/{crawl_id}/stop", response=CrawlOut, summary="Finish the fetches under way and end the run; its pages are kept")
 @may_change
-def stop_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
-    crawl = crawl_of(crawl_id)
+def stop_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
     stop(crawl, by=request.user)
     return summary(crawl)
 
 
 @steering.post("/{crawl_id}/abort", response=CrawlOut, summary="Cut off the fetches under way and end the run; its pages are kept")
 @may_change
-def abort_it(request: Asking, crawl_id: CrawlId) -> dict[str, Any]:
+def abort_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
     """Also of a run that is stopping, and waits for its last fetches. What was being fetched counts for nothing."""
-    crawl = crawl_of(crawl_id)
+    crawl = get_crawl(crawl_id)
     abort(crawl, by=request.user)
     return summary(crawl)
 
 
 @steering.post("/{crawl_id}/clone", response={201: CrawlDetail}, summary="Make a draft of the same order")
 @may_add
-def clone(request: Asking, crawl_id: CrawlId, options: Annotated[Clone | None, Body()] = None) -> Status:
-    copy = clone_crawl(crawl_of(crawl_id), name=options.name if options else None, by=request.user)
+def clone(request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[CloneIn | None, Body()] = None) -> Status:
+    copy = clone_crawl(get_crawl(crawl_id), name=options.name if options else None, by=request.user)
     return Status(201, detail(copy))
 
 
 @steering.post("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
 @may_change
-def tag(request: Asking, crawl_id: CrawlId, wanted: Annotated[Tags, Body()]) -> dict[str, Any]:
-    return summary(set_tags(crawl_of(crawl_id), wanted.tags, by=request.user))
+def tag(request: CrawlApiRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]) -> dict[str, Any]:
+    return summary(set_tags(get_crawl(crawl_id), wanted.tags, by=request.user))
 
 
-@steering.post("/{crawl_id}/retry-failed", response=Retried, summary="Put failed URLs of the latest run back into its queue")
+@steering.post("/{crawl_id}/retry-failed", response=RetriedOut, summary="Put failed URLs of the latest run back into its queue")
 @may_change
-def retry(request: Asking, crawl_id: CrawlId, options: Annotated[Retry | None, Body()] = None) -> dict[str, Any]:
+def retry(request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[RetryIn | None, Body()] = None) -> dict[str, Any]:
     """A run that had ended goes on as the same run."""
-    crawl = crawl_of(crawl_id)
+    crawl = get_crawl(crawl_id)
     chosen = options.dict() if options else {}
     retried = retry_failed(crawl, **chosen, by=request.user)
     return {"retried": retried, "crawl": summary(crawl)}

@@ -11,9 +11,9 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from crawling.api.detail import detail
 from crawling.api.parameters import LARGEST, ORDER, CrawlId
-from crawling.api.permissions import Asking, may_add, may_delete, may_view
+from crawling.api.permissions import CrawlApiRequest, may_add, may_delete, may_view
 from crawling.api.schemas import CrawlDetail
-from crawling.cursors import crawl_of
+from crawling.cursors import get_crawl
 from crawling.models import OrderTemplate
 from crawling.services.templates import crawl_from, remove_template, save_template
 
@@ -49,31 +49,31 @@ class TemplateList(Schema):
 
 @templates.get("", response=TemplateList, summary="Templates by name")
 @may_view
-def index(request: Asking) -> dict[str, Any]:
+def index(request: CrawlApiRequest) -> dict[str, Any]:
     return {"items": list(OrderTemplate.objects.all())}
 
 
 @keeping.post("/{crawl_id}/template", response={201: TemplateOut}, summary="Keep the crawl's order as a template, without its secrets")
 @may_add
-def keep(request: Asking, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]) -> Status:
-    return Status(201, save_template(crawl_of(crawl_id), asked.name, by=request.user))
+def keep(request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]) -> Status:
+    return Status(201, save_template(get_crawl(crawl_id), asked.name, by=request.user))
 
 
 @templates.get("/{template_id}", response=TemplateOut, summary="A template with its order")
 @may_view
-def show(request: Asking, template_id: TemplateId) -> OrderTemplate:
+def show(request: CrawlApiRequest, template_id: TemplateId) -> OrderTemplate:
     return get_object_or_404(OrderTemplate, pk=template_id)
 
 
 @templates.delete("/{template_id}", response={204: None}, summary="Forget a template; crawls made from it stay")
 @may_delete
-def remove(request: Asking, template_id: TemplateId) -> Status:
+def remove(request: CrawlApiRequest, template_id: TemplateId) -> Status:
     remove_template(get_object_or_404(OrderTemplate, pk=template_id), by=request.user)
     return Status(204, None)
 
 
 @templates.post("/{template_id}/crawls", response={201: CrawlDetail}, summary="Make a crawl from a template")
 @may_add
-def make(request: Asking, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]) -> Status:
+def make(request: CrawlApiRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]) -> Status:
     """Name it, and give the fields that are to be otherwise than in the template."""
     return Status(201, detail(crawl_from(get_object_or_404(OrderTemplate, pk=template_id), otherwise, by=request.user)))

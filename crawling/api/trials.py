@@ -10,7 +10,7 @@ from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from crawling.api.parameters import LARGEST, Cursor, Limit
-from crawling.api.permissions import Asking, may_add, may_view
+from crawling.api.permissions import CrawlApiRequest, may_add, may_view
 from crawling.experiment.rendering import as_dict
 from crawling.experiment.report import trial_view, trial_views
 from crawling.experiment.starting import (
@@ -112,7 +112,7 @@ class TrialPage(Schema):
 
 @trials.get("", response=TrialPage, summary="List trials, the newest first")
 @may_view
-def index(request: Asking, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def index(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     found = Trial.objects.select_related("by")
     rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
     views = trial_views(rows)
@@ -121,7 +121,7 @@ def index(request: Asking, cursor: Cursor = None, limit: Limit = 50) -> dict[str
 
 @trials.post("", response={201: TrialDetail}, summary="Start a trial in the background")
 @may_add
-def create(request: Asking, wanted: Annotated[NewTrial, Body()]) -> Status:
+def create(request: CrawlApiRequest, wanted: Annotated[NewTrial, Body()]) -> Status:
     """The worker of the chores runs it; ask for it again to see how it goes."""
     trial = start_trial(by=request.user, **wanted.dict())
     return Status(201, as_dict(trial_view(trial), with_requests=True))
@@ -129,5 +129,5 @@ def create(request: Asking, wanted: Annotated[NewTrial, Body()]) -> Status:
 
 @trials.get("/{trial_id}", response=TrialDetail, summary="A trial with every request")
 @may_view
-def show(request: Asking, trial_id: TrialId) -> dict[str, Any]:
+def show(request: CrawlApiRequest, trial_id: TrialId) -> dict[str, Any]:
     return as_dict(trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=trial_id)), with_requests=True)

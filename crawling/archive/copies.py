@@ -10,7 +10,7 @@ from requests.structures import CaseInsensitiveDict
 from crawling.archive.reading import following_record, record_of
 from crawling.archive.unpacking import MOST_SHOWN, decoded
 from crawling.errors import ArchiveTrouble
-from crawling.fetchers.http import Fetched, Reused
+from crawling.fetchers.http import Fetched, ReusedAnswer
 from crawling.models import Page
 from crawling.rules.exchanges import Exchange
 from crawling.rules.reuse import may_be_reused
@@ -39,5 +39,5 @@ def answer_of(page: Page, original: Page) -> Fetched | None:
         page.fetch_seconds,
         http_status=page.status,
         exchange=Exchange(request, stored.head.encode("latin-1"), BytesIO(payload)),
-        reused=Reused(page.pk, page.address, page.fetched_at),
+        reused=ReusedAnswer(page.pk, page.address, page.fetched_at),
     )

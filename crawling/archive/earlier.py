@@ -32,7 +32,7 @@ WHERE mine.id = ANY(%(urls)s)
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierAnswer:
     """An earlier answer. `original` is the page in whose record the payload is; `digest` that of the document."""
 
     original: Page
@@ -46,7 +46,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredDocument:
     """An earlier document itself, read again. `page` is the id of the page that has it."""
 
     page: int
@@ -54,7 +54,7 @@ class Stored:
     body: bytes
 
 
-def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, Earlier]:
+def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, EarlierAnswer]:
     """Of those of the run's URLs that may be asked for by "if it has changed", what an earlier run has, by the URL's id."""
     if run.number == 1 or not url_ids:
         return {}
@@ -67,12 +67,12 @@ def earlier_answers(run: Run, url_ids: Collection[int]) -> dict[int, Earlier]:
     return {mine: _earlier(page, originals) for mine, its in latest.items() if (page := pages.get(its))}
 
 
-def _earlier(page: Page, originals: Mapping[int, Page]) -> Earlier:
+def _earlier(page: Page, originals: Mapping[int, Page]) -> EarlierAnswer:
     original = originals.get(page.unchanged_since or 0) or original_of(page)
-    return Earlier(original, bytes(page.digest or b""), page.etag, page.last_modified)
+    return EarlierAnswer(original, bytes(page.digest or b""), page.etag, page.last_modified)
 
 
-def stored_document(earlier: Earlier) -> Stored | None:
+def stored_document(earlier: EarlierAnswer) -> StoredDocument | None:
     """Read the earlier document again; None if this machine does not have it, or has another.
 
     Only what can be read again may be asked for by "if it has changed": the answer "no" brings neither text nor links.
@@ -83,4 +83,4 @@ def stored_document(earlier: Earlier) -> Stored | None:
         return None
     headers = read_head(record.head)
     body = decoded(record.payload, headers.get("content-encoding", ""))
-    return Stored(earlier.original.pk, headers, body) if sha256(body).digest() == earlier.digest else None
+    return StoredDocument(earlier.original.pk, headers, body) if sha256(body).digest() == earlier.digest else None

@@ -24,7 +24,7 @@ COMMAND = (sys.executable, "-E", "-s", "-m", "crawling.archive.unpacking")
 
 def head_of(page: Page) -> tuple[str, str]:
     """The header of a page's record and the head of its answer. Raises ArchiveTrouble."""
-    header, _, head = _told(page, HEAD).decode(errors="replace").partition("\0")
+    header, _, head = _describe_document(page, HEAD).decode(errors="replace").partition("\0")
     return header, head
 
 
@@ -33,7 +33,7 @@ def document_of(page: Page) -> bytes:
 
     It has the first 16 MiB at the most. Raises ArchiveTrouble.
     """
-    return _told(page, DOCUMENT)
+    return _describe_document(page, DOCUMENT)
 
 
 def whole_document_of(page: Page) -> bytes:
@@ -44,7 +44,7 @@ def whole_document_of(page: Page) -> bytes:
     return document_of(page)
 
 
-def _told(page: Page, part: str) -> bytes:
+def _describe_document(page: Page, part: str) -> bytes:
     if page.archive_file is None or page.archive_offset is None:
         raise ArchiveTrouble("This page was not archived.")
     with opened(page.archive_file) as file:

@@ -19,7 +19,7 @@ from crawling.rules.statuses import NOT_MODIFIED_STATUS
 from crawling.rules.surt import surt
 
 
-class Committed:
+class CommittedBytes:
     """The committed bytes of a file, as a file."""
 
     def __init__(self, file: BinaryIO, length: int) -> None:
@@ -108,7 +108,7 @@ def _line(record: Any, place: dict[str, str]) -> str:
 def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:
     """Each record with its offset and length. Raises ArchiveTrouble where the file is damaged."""
     with opened(row) as file:
-        records = ArchiveIterator(Committed(file, row.committed_length), check_digests="raise" if check_digests else False)
+        records = ArchiveIterator(CommittedBytes(file, row.committed_length), check_digests="raise" if check_digests else False)
         try:
             for record in records:
                 offset = records.get_record_offset()
@@ -120,10 +120,10 @@ def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, 
 def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
     """The committed bytes of a file, for a download. Raises ArchiveTrouble at once if it is not on this machine."""
     file = opened(row)
-    return pieces(Committed(file, row.committed_length))
+    return pieces(CommittedBytes(file, row.committed_length))
 
 
-def pieces(file: Committed) -> Iterator[bytes]:
+def pieces(file: CommittedBytes) -> Iterator[bytes]:
     """The file piece by piece; closes it at the end. Raises ArchiveTrouble there if it is shorter than was committed."""
     try:
         while piece := file.read(PIECE_BYTES):

@@ -60,7 +60,7 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WarcRecord:
     """A record's header and block; `tail` follows `start`."""
 
     header: bytes
@@ -90,29 +90,29 @@ def began(fetched_at: datetime, seconds: float) -> datetime:
     return fetched_at - timedelta(seconds=seconds)
 
 
-def warcinfo(identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]) -> Record:
+def warcinfo(identity: str, *, at: datetime, file_name: str, facts: Mapping[str, str]) -> WarcRecord:
     fields: Fields = (("WARC-Filename", file_name),)
     return _plain("warcinfo", identity, at, fields, "application/warc-fields", _fields(facts.items()))
 
 
-def response(identity: str, capture: Capture, head: bytes, payload: Payload, *, is_cut_short: bool = False) -> Record:
+def response(identity: str, capture: Capture, head: bytes, payload: Payload, *, is_cut_short: bool = False) -> WarcRecord:
     fields: Fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
     if is_cut_short:
         fields += (("WARC-Truncated", "unspecified"),)
     header = _header(
         "response", identity, capture.began_at, fields, "application/http; msgtype=response", len(head) + payload.size, payload.block_digest
     )
-    return Record(header, head, payload.content)
+    return WarcRecord(header, head, payload.content)
 
 
-def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> Record:
+def resource(identity: str, capture: Capture, content_type: str, payload: Payload) -> WarcRecord:
     """A document that came by another protocol than HTTP: the document alone."""
     fields = (*_of(capture), ("WARC-Payload-Digest", payload.digest))
     header = _header("resource", identity, capture.began_at, fields, content_type, payload.size, payload.block_digest)
-    return Record(header, tail=payload.content)
+    return WarcRecord(header, tail=payload.content)
 
 
-def revisit(identity: str, capture: Capture, head: bytes, *, profile: str, digest: str | None, original: Original | None) -> Record:
+def revisit(identity: str, capture: Capture, head: bytes, *, profile: str, digest: str | None, original: Original | None) -> WarcRecord:
     """A payload that is in the archive already, or that the server says has not changed: the head alone, and where the payload is."""
     fields = (*_of(capture), ("WARC-Profile", profile))
     if digest:
@@ -126,12 +126,12 @@ def revisit(identity: str, capture: Capture, head: bytes, *, profile: str, diges
     return _plain("revisit", identity, capture.began_at, fields, "application/http; msgtype=response", head)
 
 
-def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> Record:
+def request(identity: str, capture: Capture, sent: bytes, *, answer: str) -> WarcRecord:
     fields = (*_of(capture), ("WARC-Concurrent-To", answer))
     return _plain("request", identity, capture.began_at, fields, "application/http; msgtype=request", sent)
 
 
-def metadata(identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]) -> Record:
+def metadata(identity: str, capture: Capture, *, answer: str, outlinks: Iterable[str]) -> WarcRecord:
     """What the crawl knew of the fetch that the exchange does not say, and where the document leads: all of them are the link graph."""
     fields = (("WARC-Target-URI", capture.url), ("WARC-Concurrent-To", answer))
     facts = [("fetchTimeMs", str(round(1000 * capture.seconds)))]
@@ -140,7 +140,7 @@ def metadata(identity: str, capture: Capture, *, answer: str, outlinks: Iterable
     return _plain("metadata", identity, capture.began_at, fields, "application/warc-fields", _fields(facts))
 
 
-def packed(record: Record) -> Iterator[bytes]:
+def packed(record: WarcRecord) -> Iterator[bytes]:
     """The record as a gzip member of its own, so that it can be read from its offset."""
     piece = b""
     if record.tail:
@@ -161,9 +161,9 @@ def _of(capture: Capture) -> Fields:
     return (("WARC-Target-URI", capture.url), ("WARC-IP-Address", capture.address))
 
 
-def _plain(kind: str, identity: str, at: datetime, fields: Fields, content_type: str, block: bytes) -> Record:
+def _plain(kind: str, identity: str, at: datetime, fields: Fields, content_type: str, block: bytes) -> WarcRecord:
     digest = _labelled(hashlib.sha1(block, usedforsecurity=False).digest())
-    return Record(_header(kind, identity, at, fields, content_type, len(block), digest), block)
+    return WarcRecord(_header(kind, identity, at, fields, content_type, len(block), digest), block)
 
 
 def _header(kind: str, identity: str, at: datetime, fields: Fields, content_type: str, length: int, digest: str) -> bytes:

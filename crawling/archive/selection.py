@@ -9,7 +9,7 @@ from uuid import uuid4
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from crawling.archive.reading import Committed, opened, original_of, packed_pieces, pieces
+from crawling.archive.reading import CommittedBytes, opened, original_of, packed_pieces, pieces
 from crawling.archive.records import packed, warcinfo
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page, Run
@@ -61,12 +61,12 @@ def exchange_of(page: Page) -> Iterator[bytes]:
     assert row is not None
     with opened(row) as file:
         file.seek(begin + length)
-        length += _companions(Committed(file, row.committed_length - begin - length), row.name)
+        length += _companions(CommittedBytes(file, row.committed_length - begin - length), row.name)
         file.seek(begin)
-        yield from pieces(Committed(file, length))
+        yield from pieces(CommittedBytes(file, length))
 
 
-def _companions(rest: Committed, name: str) -> int:
+def _companions(rest: CommittedBytes, name: str) -> int:
     """How many bytes belong to the page whose record ends where `rest` begins."""
     # what the answers of the pages behind it say is none of our business here
     records, length = ArchiveIterator(rest, no_record_parse=True), 0

@@ -11,7 +11,7 @@ from requests.exceptions import ContentDecodingError
 
 from crawling.archive.records import END
 from crawling.errors import ArchiveTrouble
-from crawling.fetchers.decoding import Unpacked
+from crawling.fetchers.decoding import DecodedBody
 from crawling.rules.revalidation import read_head
 
 #: no more of a document than this is unpacked to be looked at
@@ -76,7 +76,7 @@ def decoded(payload: bytes, coding: str) -> bytes:
     pieces: list[bytes] = []
     size = 0
     try:
-        for piece in Unpacked(packed, coding):
+        for piece in DecodedBody(packed, coding):
             pieces.append(piece)
             size += len(piece)
             if size >= MOST_SHOWN:

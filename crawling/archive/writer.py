@@ -12,11 +12,11 @@ from queue import Empty, Full, Queue
 
 from django.db import connections
 
-from crawling.archive.writing import Volume
+from crawling.archive.writing import WarcVolume
 from crawling.cores import on_any_core
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.outcomes import Answer
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.parcels import CapturedExchange
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ LARGE_BYTES = 32 * 1024
 LOOK_SECONDS = 0.5
 
 
-class Mode(Enum):
+class ArchiveMode(Enum):
     """What is done with parcels."""
 
     HOLD = "they wait: no archive file may be opened yet"
@@ -45,7 +45,7 @@ class _Sync:
 
     done: threading.Event = field(default_factory=threading.Event)
     lengths: dict[int, int] = field(default_factory=dict)
-    written: list[Parcel] = field(default_factory=list)
+    written: list[CapturedExchange] = field(default_factory=list)
 
 
 class ArchiveWriter:
@@ -54,14 +54,14 @@ class ArchiveWriter:
     has_aside: a parcel without a page was put since the last sync.
     """
 
-    def __init__(self, open_volume: Callable[[], Volume]) -> None:
+    def __init__(self, open_volume: Callable[[], WarcVolume]) -> None:
         self._open_volume = open_volume
-        self._volume: Volume | None = None
-        self._queue: Queue[tuple[Parcel, Answer] | _Sync | None] = Queue(MOST_WAITING)
-        self._mode = Mode.HOLD
+        self._volume: WarcVolume | None = None
+        self._queue: Queue[tuple[CapturedExchange, ServerAnswer] | _Sync | None] = Queue(MOST_WAITING)
+        self._mode = ArchiveMode.HOLD
         self._changed, self._hurry = threading.Condition(), threading.Event()
         self._has_parcel = self.has_aside = False
-        self._written: list[Parcel] = []
+        self._written: list[CapturedExchange] = []
         self.trouble = ""
         self._thread = threading.Thread(target=self._work, name="archive", daemon=True)
         self._thread.start()
@@ -69,9 +69,9 @@ class ArchiveWriter:
     @property
     def is_held(self) -> bool:
         """Whether a parcel waits because no file may be opened."""
-        return self._mode is Mode.HOLD and self._has_parcel
+        return self._mode is ArchiveMode.HOLD and self._has_parcel
 
-    def put(self, parcel: Parcel, answer: Answer) -> None:
+    def put(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
         """Hand in a parcel; waits while too many are there."""
         self._has_parcel = True
         self._put((parcel, answer))
@@ -82,23 +82,23 @@ class ArchiveWriter:
         that: one of the thread's own would cost a small crawl as much as its pages do."""
         self._safely(self._open)
         if not self.trouble:
-            self.set_mode(Mode.WRITE)
+            self.set_mode(ArchiveMode.WRITE)
 
     def _open(self) -> None:
         self._volume = self._volume or self._open_volume()
 
-    def set_mode(self, mode: Mode) -> None:
+    def set_mode(self, mode: ArchiveMode) -> None:
         with self._changed:
             self._mode = mode
             self._changed.notify_all()
 
-    def sync(self) -> tuple[dict[int, int], list[Parcel]]:
+    def sync(self) -> tuple[dict[int, int], list[CapturedExchange]]:
         """Wait until all that was put is written and on the disk, or dropped; returns files' lengths to commit, and what was written
         since the last time: no length may be committed without the pages of all of it.
 
         While HOLD, whatever is not to be held has been dropped before.
         """
-        if self._mode is Mode.HOLD:
+        if self._mode is ArchiveMode.HOLD:
             return {}, []
         self.has_aside = False  # before: what is put meanwhile wants a sync of its own
         request = _Sync()
@@ -112,24 +112,24 @@ class ArchiveWriter:
     def drop_waiting(self) -> None:
         """Let go unwritten what waits while HOLD, and hold what comes after it."""
         self._has_parcel = False
-        self.set_mode(Mode.DROP)
+        self.set_mode(ArchiveMode.DROP)
         self.sync()
-        self.set_mode(Mode.HOLD)
+        self.set_mode(ArchiveMode.HOLD)
 
     def stop_holding(self) -> None:
         """From here on let go unwritten what would have to wait."""
-        if self._mode is Mode.HOLD:
-            self.set_mode(Mode.DROP)
+        if self._mode is ArchiveMode.HOLD:
+            self.set_mode(ArchiveMode.DROP)
 
     def close(self) -> None:
         """End the thread, which lets its file and slot go; what was put since the last sync is dropped."""
-        self.set_mode(Mode.DROP)
+        self.set_mode(ArchiveMode.DROP)
         if self._thread.is_alive():
             self._hurry.set()
             self._put(None)
         self._thread.join()
 
-    def _put(self, item: tuple[Parcel, Answer] | _Sync | None) -> None:
+    def _put(self, item: tuple[CapturedExchange, ServerAnswer] | _Sync | None) -> None:
         while True:
             try:
                 self._queue.put(item, timeout=LOOK_SECONDS)
@@ -153,8 +153,8 @@ class ArchiveWriter:
 
     def _turn(self) -> bool:
         """Do what was put, up to somebody who waits for it; False at the end."""
-        group: list[tuple[Parcel, Answer]] = []
-        item: tuple[Parcel, Answer] | _Sync | None = self._queue.get()
+        group: list[tuple[CapturedExchange, ServerAnswer]] = []
+        item: tuple[CapturedExchange, ServerAnswer] | _Sync | None = self._queue.get()
         self._wait_while_held()
         self._hurry.wait(MOMENT_SECONDS)
         with suppress(Empty):
@@ -171,17 +171,17 @@ class ArchiveWriter:
 
     def _wait_while_held(self) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._mode is not Mode.HOLD)
+            self._changed.wait_for(lambda: self._mode is not ArchiveMode.HOLD)
 
-    def _write(self, group: list[tuple[Parcel, Answer]]) -> None:
-        if group and self._mode is Mode.WRITE:
+    def _write(self, group: list[tuple[CapturedExchange, ServerAnswer]]) -> None:
+        if group and self._mode is ArchiveMode.WRITE:
             is_large = sum(answer.bytes for _, answer in group) > LARGE_BYTES * len(group)
             with on_any_core() if is_large else nullcontext():
                 self._safely(lambda: self._keep(group))
         for parcel, _ in group:
             parcel.exchange.close()
 
-    def _keep(self, group: list[tuple[Parcel, Answer]]) -> None:
+    def _keep(self, group: list[tuple[CapturedExchange, ServerAnswer]]) -> None:
         assert self._volume is not None
         self._volume.keep(group)
         self._written += [parcel for parcel, _ in group if parcel.has_page]
@@ -193,4 +193,4 @@ class ArchiveWriter:
         except (OSError, ArchiveTrouble) as error:
             logger.error("the archive cannot be written", extra={"error": str(error)})
             self.trouble = self.trouble or (f"{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error))
-            self.set_mode(Mode.DROP)
+            self.set_mode(ArchiveMode.DROP)

@@ -10,14 +10,14 @@ from django.conf import settings
 from crawling.archive import records
 from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
 from crawling.archive.originals import Originals
-from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, Record, began, record_id
+from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, WarcRecord, began, record_id
 from crawling.frontier.filtering import OBEYED
-from crawling.frontier.outcomes import Answer
-from crawling.frontier.parcels import Parcel, Place
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.parcels import ArchiveLocation, CapturedExchange
 from crawling.rules.statuses import NOT_MODIFIED_STATUS, succeeded
 
 
-class Volume:
+class WarcVolume:
     """The files that one shift writes, one after the other. Used by the archive's thread alone."""
 
     def __init__(self, run_id: int, *, is_alone: bool, facts: Mapping[str, str]) -> None:
@@ -34,7 +34,7 @@ class Volume:
         self._full: dict[int, int] = {}
         self._originals = Originals(run_id, is_alone=is_alone)
 
-    def keep(self, parcels: Sequence[tuple[Parcel, Answer]]) -> None:
+    def keep(self, parcels: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
         """Append records for each, and note its place. They are safe only after `sync`."""
         measured = [
             (parcel, answer, records.measure(parcel.exchange.head, parcel.exchange.payload, parcel.sha256)) for parcel, answer in parcels
@@ -49,7 +49,7 @@ class Volume:
         for parcel, answer, payload in measured:
             self._keep(parcel, answer, payload)
 
-    def _keep(self, parcel: Parcel, answer: Answer, payload: Payload) -> None:
+    def _keep(self, parcel: CapturedExchange, answer: ServerAnswer, payload: Payload) -> None:
         self._turn_page()
         file, capture = self._file, _capture(parcel, answer)
         identity, offset = record_id(file.row.namespace, file.length), file.length
@@ -62,9 +62,9 @@ class Volume:
         # A failure may be tried again, and its row goes; a document is found by its page's row.
         if not is_revisit and payload.size and succeeded(answer.status) and parcel.has_page:
             self._originals.add(payload.sha256, Original(identity, capture.url, capture.began_at))
-        parcel.place = Place(file.row.pk, offset, length, payload.sha256, is_revisit)
+        parcel.place = ArchiveLocation(file.row.pk, offset, length, payload.sha256, is_revisit)
 
-    def _answer(self, identity: str, capture: Capture, parcel: Parcel, answer: Answer, payload: Payload) -> Record:
+    def _answer(self, identity: str, capture: Capture, parcel: CapturedExchange, answer: ServerAnswer, payload: Payload) -> WarcRecord:
         head = parcel.exchange.head
         if not head:
             return records.resource(identity, capture, answer.content_type or "application/octet-stream", payload)
@@ -103,6 +103,6 @@ class Volume:
         self._slot.close()
 
 
-def _capture(parcel: Parcel, answer: Answer) -> Capture:
+def _capture(parcel: CapturedExchange, answer: ServerAnswer) -> Capture:
     began_at = began(answer.fetched_at, answer.fetch_seconds)
     return Capture(parcel.url, began_at, answer.fetch_seconds, answer.address, parcel.depth)

@@ -22,7 +22,7 @@ GZIP_LEVEL = 4
 
 
 @dataclass(frozen=True)
-class Manifest:
+class CheckpointManifest:
     """What a checkpoint says of itself.
 
     order: the crawl's, as it would be made anew. run: state and times. parts: rows and columns by name. archive: the names of the
@@ -40,7 +40,7 @@ class Manifest:
         return json.dumps({"format": FORMAT, "version": VERSION, **self.__dict__}, indent=2) + "\n"
 
 
-class Writer:
+class CheckpointWriter:
     """Fills a directory that nobody looks into before `finish`. Everything is on the disk then."""
 
     def __init__(self, folder: Path) -> None:
@@ -90,7 +90,7 @@ class Writer:
         self._sums[name] = digest_of(self._folder / name)
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> CheckpointManifest:
     """Read and check a whole checkpoint. Raises CheckpointTrouble with a sentence for whatever is wrong with it."""
     try:
         sums = read_sums(folder)
@@ -124,7 +124,7 @@ def compare(folder: Path, name: str, sums: Mapping[str, str]) -> None:
         raise CheckpointTrouble(f"{folder} is damaged: {name} is not as it was written. Take it from another copy.")
 
 
-def _understood(folder: Path, text: str) -> Manifest:
+def _understood(folder: Path, text: str) -> CheckpointManifest:
     try:
         said = json.loads(text)
         if said["format"] != FORMAT:
@@ -133,7 +133,7 @@ def _understood(folder: Path, text: str) -> Manifest:
             raise CheckpointTrouble(
                 f"{folder} is of format {said['version']}, and this server reads formats up to {VERSION}; upgrade it before importing."
             )
-        return Manifest(**{name: said[name] for name in Manifest.__dataclass_fields__})
+        return CheckpointManifest(**{name: said[name] for name in CheckpointManifest.__dataclass_fields__})
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointTrouble(f"{folder} is damaged: its {MANIFEST} cannot be understood ({error}).") from error
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from crawling.archive.adopting import adopt_files, adopt_rows, check_places, forget_files
 from crawling.audit import note
-from crawling.checkpoints.directory import ARCHIVE, Manifest, read_lines, read_manifest
+from crawling.checkpoints.directory import ARCHIVE, CheckpointManifest, read_lines, read_manifest
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.restoring import restore_frontier, restore_shared
 from crawling.logbook import write
@@ -53,13 +53,13 @@ def import_checkpoint(
     return run
 
 
-def _fitting(manifest: Manifest) -> dict[str, int]:
+def _fitting(manifest: CheckpointManifest) -> dict[str, int]:
     capacity = capacity_of(default_pool())
     claim = read_claim(manifest.order.get("claim"))
     return {key: min(units, capacity[key]) for key, units in claim.items() if key in capacity}
 
 
-def _written(folder: Path, manifest: Manifest, order: dict[str, Any], by: User | None, state: RunState) -> Run:
+def _written(folder: Path, manifest: CheckpointManifest, order: dict[str, Any], by: User | None, state: RunState) -> Run:
     has_files = False
     try:
         with transaction.atomic(durable=True):
@@ -81,7 +81,7 @@ def _written(folder: Path, manifest: Manifest, order: dict[str, Any], by: User |
     return run
 
 
-def _new_run(crawl: CrawlJob, manifest: Manifest, state: RunState) -> Run:
+def _new_run(crawl: CrawlJob, manifest: CheckpointManifest, state: RunState) -> Run:
     """The run's limit on time counts on from what had passed when the checkpoint was taken."""
     facts, ended = manifest.run, manifest.run["state"] in ENDED_STATES
     late = timezone.now() - datetime.fromisoformat(manifest.taken_at)
@@ -102,5 +102,5 @@ def _moment(text: str | None, late: Any) -> datetime | None:
     return datetime.fromisoformat(text) + late if text else None
 
 
-def _of(manifest: Manifest) -> str:
+def _of(manifest: CheckpointManifest) -> str:
     return f"{manifest.order.get('name')!r}, run {manifest.run['number']}"

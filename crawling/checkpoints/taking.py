@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from crawling.archive.adopting import FILES
-from crawling.checkpoints.directory import Manifest, Writer
+from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
 from crawling.counts import counts_of
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.parts import OWN, SHARED
@@ -24,7 +24,7 @@ SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @dataclass(frozen=True)
-class Taken:
+class CheckpointResult:
     """What was written. missing: archive files that are on other machines, and only referred to."""
 
     folder: Path
@@ -34,7 +34,7 @@ class Taken:
     missing: list[str]
 
 
-def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Taken:
+def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> CheckpointResult:
     """Write the run to a new directory, which is there as a whole or not at all. Raises CheckpointTrouble.
 
     All rows are of one snapshot. Archive files only grow, so they are copied after it, as far as they were committed in it.
@@ -51,11 +51,11 @@ def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> Taken:
         raise CheckpointTrouble(f"{folder} cannot be written: {error.strerror}.") from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    return Taken(folder, *taken)
+    return CheckpointResult(folder, *taken)
 
 
 def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int, int, list[str]]:
-    writer = Writer(folder)
+    writer = CheckpointWriter(folder)
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
             cursor.execute(SNAPSHOT)
@@ -71,11 +71,11 @@ def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int
             writer.copy_archive(row.path, row.name, row.committed_length)
     missing = [] if len(here) == len(files) else [row.name for row in files]
     names = [] if missing else [row.name for row in here]
-    size = writer.finish(Manifest(order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names).as_text())
+    size = writer.finish(CheckpointManifest(order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names).as_text())
     return at, size, parts["urls"]["rows"], missing
 
 
-def _part(writer: Writer, run: Run, name: str, query: str, model: Any) -> dict[str, Any]:
+def _part(writer: CheckpointWriter, run: Run, name: str, query: str, model: Any) -> dict[str, Any]:
     rows = writer.write_lines(name, _lines(query, run.pk))
     return {"rows": rows, "columns": [column.column for column in model._meta.concrete_fields]}
 

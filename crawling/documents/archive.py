@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from crawling.documents import sitemap, text
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, DocumentSource
 from crawling.documents.markup import read_root
 from crawling.rules.packed import MOST_UNPACKED
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 TYPES = ("application/gzip", "application/x-gzip")
 CHUNK_BYTES = 64 * 1024
@@ -19,9 +19,9 @@ CHUNK_BYTES = 64 * 1024
 INPUT_BYTES = 16 * 1024
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Unpack and read a sitemap by parts; what is larger than one may be, or broken, as far as it goes."""
-    unpacked = Unpacked(source.body, sitemap.MOST_BYTES)
+    unpacked = UnpackedDocument(source.body, sitemap.MOST_BYTES)
     chunks = iter(unpacked)
     head = next(chunks, b"")
     beginning = replace(source, body=head, content_type="text/xml", charset=None)
@@ -39,14 +39,14 @@ def read(source: Source) -> Document:
     return replace(document, unread=document.unread or unpacked.unread)
 
 
-class Unpacked:
+class UnpackedDocument:
     """Up to `most` bytes of what is packed, in parts of CHUNK_BYTES at the most.
 
     unread: why there is no more, once all parts were taken.
     """
 
     def __init__(self, body: bytes, most: int) -> None:
-        self.unread: Unread | None = None
+        self.unread: TruncationReason | None = None
         self._body, self._left = body, most
 
     def __iter__(self) -> Iterator[bytes]:
@@ -55,16 +55,16 @@ class Unpacked:
             packed = self._body[at : at + INPUT_BYTES]
             while packed and not machine.eof:
                 if not self._left:
-                    self.unread = Unread.SIZE
+                    self.unread = TruncationReason.SIZE
                     return
                 try:
                     part = machine.decompress(packed, min(self._left, CHUNK_BYTES))
                 except zlib.error:
-                    self.unread = Unread.BROKEN
+                    self.unread = TruncationReason.BROKEN
                     return
                 packed = machine.unconsumed_tail
                 self._left -= len(part)
                 if part:
                     yield part
         if not machine.eof:
-            self.unread = Unread.BROKEN
+            self.unread = TruncationReason.BROKEN

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from crawling.rules.addresses import Address
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 #: text behind this changes neither the abstract nor what makes two pages alike
 MOST_TEXT = 32_768
@@ -14,7 +14,7 @@ MAX_TITLE_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingRules:
     """What a crawl's order says about reading.
 
     obey_nofollow: links marked `nofollow`, and those of pages so marked, are left alone.
@@ -28,14 +28,14 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DocumentSource:
     """A document as it came; `charset` is the one that the server named."""
 
     body: bytes
     url: str
     content_type: str
     charset: str | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingRules = field(default_factory=ReadingRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class Document:
     needs_browser: bool = False
     extracted: list[tuple[str, str]] = field(default_factory=list)
     is_index: bool = False
-    unread: Unread | None = None
+    unread: TruncationReason | None = None
 
 
-Reader = Callable[[Source], Document]
+Reader = Callable[[DocumentSource], Document]
 
 
 def one_line(text: str | None, most: int = MAX_TITLE_LENGTH) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, DocumentSource
 from crawling.documents.charsets import decode
 from crawling.rules.links import Links
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 TYPES = ("text/css",)
 #: of a longer one the beginning is read
@@ -25,7 +25,7 @@ NAMED = re.compile(
 ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Read a sheet of any quality."""
     text, charset = decode(source.body[:MOST_BYTES], source.charset)
     links = Links(source.url, charset="UTF-8")
@@ -33,7 +33,7 @@ def read(source: Source) -> Document:
         link = ESCAPE.sub(_character, next(filter(None, match.groups()), ""))
         if not link.lower().startswith("data:"):
             links.add(link)
-    unread = Unread.SIZE if len(source.body) > MOST_BYTES else links.unread
+    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
     return Document(charset=charset, links=links.found, unread=unread)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.documents.base import MOST_TEXT, Document, Source, one_line
+from crawling.documents.base import MOST_TEXT, Document, DocumentSource, one_line
 from crawling.documents.markup import (
     attribute,
     elements,
@@ -19,7 +19,7 @@ ROOTS = frozenset({"rss", "rdf", "feed"})
 RELATIONS = frozenset({"", "alternate", "self", "related", "enclosure", "via", "next", "previous", "first", "last"})
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Read a feed of any quality; RSS names its pages in text, Atom in attributes, and many mix the two."""
     document, charset, unread = read_markup(source)
     roots = (element for element in elements(document) if name_of(element) in ROOTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import turbohtml
 
-from crawling.documents.base import MOST_TEXT, Document, Source, one_line
+from crawling.documents.base import MOST_TEXT, Document, DocumentSource, one_line
 from crawling.documents.extraction import extract
 from crawling.documents.markup import attribute
 from crawling.documents.tree import parse_html
@@ -36,10 +36,10 @@ LEAST_TEXT = 100
 DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Parse a document of any quality; broken markup never raises."""
     document, charset, unread = parse_html(source.body, source.charset)
-    told = _told(document)
+    told = _meta_texts(document)
     links = Links(source.url, charset=charset, base=document.base_url() or "")
     has_link = _take_links(document, source, told.get("robots", ""), links)
     title, canonical, root = document.find("title"), _canonical(document), document.find("html")
@@ -63,7 +63,7 @@ def read(source: Source) -> Document:
     )
 
 
-def _take_links(document: turbohtml.Document, source: Source, robots: str, links: Links) -> bool:
+def _take_links(document: turbohtml.Document, source: DocumentSource, robots: str, links: Links) -> bool:
     """Take up the links to be followed, and say whether any leads to a page by itself.
 
     Most links of most pages are to places in pages that were linked before: what `links` knows needs no second look.
@@ -88,7 +88,7 @@ def _take_links(document: turbohtml.Document, source: Source, robots: str, links
     return has_link
 
 
-def _told(document: turbohtml.Document) -> dict[str, str]:
+def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
     """What `meta` elements say, by name; the first word counts."""
     told: dict[str, str] = {}
     for meta in document.find_all("meta"):

@@ -11,9 +11,9 @@ from itertools import islice
 import turbohtml
 
 from crawling.documents import tree
-from crawling.documents.base import Source
+from crawling.documents.base import DocumentSource
 from crawling.documents.charsets import decode
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 #: HTML knows an element of this name, which never has content
@@ -26,20 +26,20 @@ HEAD_BYTES = 16 * 1024
 MOST_NODES = 100
 
 
-def read_markup(source: Source) -> tree.Parsed:
+def read_markup(source: DocumentSource) -> tree.ParsedTree:
     """Parse a document. What is not well-formed is read as HTML, where nothing is a mistake."""
     text, charset = decode(source.body[:MOST_BYTES], source.charset)
-    unread = Unread.SIZE if len(source.body) > MOST_BYTES else None
+    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else None
     text = CDATA.sub(lambda section: escape(section[1]), text.lstrip())
     try:
-        return tree.Parsed(turbohtml.parse_xml(text), charset, unread)
+        return tree.ParsedTree(turbohtml.parse_xml(text), charset, unread)
     except turbohtml.HTMLParseError:
         body = LINK.sub(r"<\1xml:link", text).encode(errors="replace")
         parsed = tree.parse_html(body, "utf-8")
-        return tree.Parsed(parsed.document, charset, parsed.unread or unread)
+        return tree.ParsedTree(parsed.document, charset, parsed.unread or unread)
 
 
-def read_root(source: Source) -> str:
+def read_root(source: DocumentSource) -> str:
     """The name of the outermost element that is not HTML's own; what stands before it is short."""
     document = read_markup(replace(source, body=source.body[:HEAD_BYTES])).document
     names = map(name_of, elements(document))

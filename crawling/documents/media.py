@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, DocumentSource
 
 #: the registry sends the families image/, audio/ and video/ here
 TYPES = ("application/ogg", "application/vnd.apple.mpegurl", "application/dash+xml")
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Lead nowhere."""
     return Document()

@@ -13,9 +13,9 @@ import sys
 import threading
 from pathlib import Path
 
-from crawling.documents.base import MOST_TEXT, Document, Source, one_line
+from crawling.documents.base import MOST_TEXT, Document, DocumentSource, one_line
 from crawling.rules.links import Links
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 logger = logging.getLogger(__name__)
 
@@ -31,19 +31,19 @@ LONGEST_SECONDS = 15.0
 PROGRAMS = threading.BoundedSemaphore(2)
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Read a document of any quality; one that needs too much time or memory says nothing."""
     if b"%PDF-" not in source.body[:1024]:
         return Document()
     if len(source.body) > MOST_BYTES:
-        return Document(unread=Unread.SIZE)
+        return Document(unread=TruncationReason.SIZE)
     told = _run(source.body)
     links = Links(source.url, charset="UTF-8")
     for link in told.get("links", ()):
         links.add(link)
     text = told.get("text", "")[:MOST_TEXT].replace("\0", "")
     title, author = one_line(told.get("title")), one_line(told.get("author"), 200)
-    unread = Unread(told["unread"]) if told.get("unread") else links.unread
+    unread = TruncationReason(told["unread"]) if told.get("unread") else links.unread
     return Document(title, links=links.found, author=author, text=text, unread=unread)
 
 
@@ -54,9 +54,9 @@ def _run(body: bytes) -> dict[str, str]:
                 [sys.executable, "-I", str(PROGRAM), *CORES], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            return {"unread": Unread.TIME}
+            return {"unread": TruncationReason.TIME}
     if done.returncode:
         logger.info("a PDF could not be read", extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")})
-        return {"unread": Unread.TIME if done.returncode < 0 else Unread.BROKEN}
+        return {"unread": TruncationReason.TIME if done.returncode < 0 else TruncationReason.BROKEN}
     told: dict[str, str] = json.loads(done.stdout)
     return told

@@ -9,10 +9,10 @@ import logging
 import threading
 
 from crawling.documents import archive, css, feed, html, media, pdf, sitemap, text, xml
-from crawling.documents.base import Document, Reader, Source
+from crawling.documents.base import Document, DocumentSource, Reader
 from crawling.memory_limit import give_back_free_memory, resident_bytes
 from crawling.rules.packed import GZIP_MAGIC
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def reader_of(content_type: str) -> Reader | None:
     return READERS.get(content_type) or FAMILIES.get(content_type.partition("/")[0])
 
 
-def read_document(source: Source) -> Document:
+def read_document(source: DocumentSource) -> Document:
     """Return what a document says; nothing at all if no module knows its type.
 
     What is packed is known by its first bytes: servers name its type as they like.
@@ -57,14 +57,14 @@ def read_document(source: Source) -> Document:
         return _read_within_memory(reader, source)
 
 
-def _read_within_memory(reader: Reader, source: Source) -> Document:
+def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
     before = resident_bytes()
     try:
         return reader(source)
     except MemoryError:
         facts = {"url": source.url, "bytes": len(source.body)}
         logger.warning("a document was not read: it takes too much memory", extra=facts)
-        return Document(unread=Unread.MEMORY)
+        return Document(unread=TruncationReason.MEMORY)
     finally:
         if resident_bytes() - before > LARGE_BYTES:
             give_back_free_memory()  # else the next such document's comes on top

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from xml.parsers import expat
 
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, DocumentSource
 from crawling.documents.markup import attribute, elements, leaf_text, name_of, read_markup
 from crawling.rules.addresses import MAX_URL_LENGTH
 from crawling.rules.links import Links
 from crawling.rules.packed import MOST_UNPACKED
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 #: no type is their own: `xml` finds them by their root
 TYPES = ()
@@ -36,15 +36,15 @@ MOST_NAMES = 1000
 REFERENCE = re.compile(r"&[A-Za-z][A-Za-z0-9._-]*;")
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Read a sitemap of any quality."""
     body = source.body
     starts = range(0, min(len(body), MOST_BYTES), CHUNK_BYTES)
     document = read_chunks(source, (body[at : at + CHUNK_BYTES] for at in starts))
-    return replace(document, unread=Unread.SIZE) if len(body) > MOST_BYTES else document
+    return replace(document, unread=TruncationReason.SIZE) if len(body) > MOST_BYTES else document
 
 
-def read_chunks(source: Source, chunks: Iterable[bytes]) -> Document:
+def read_chunks(source: DocumentSource, chunks: Iterable[bytes]) -> Document:
     """Read a sitemap that comes in parts; the beginning of one that is broken, as browsers do."""
     links = Links(source.url, charset="UTF-8")
     stream = _Stream(links)
@@ -61,7 +61,7 @@ def read_chunks(source: Source, chunks: Iterable[bytes]) -> Document:
             break
     if stream.is_broken:
         document = _lenient(source, bytes(head), links)
-        rest = Unread.SIZE if size > len(head) else None
+        rest = TruncationReason.SIZE if size > len(head) else None
         return replace(document, unread=document.unread or rest)
     return Document(charset=stream.charset, links=links.found, unread=stream.unread)
 
@@ -97,8 +97,8 @@ class _Stream:
             self.is_broken = True
 
     @property
-    def unread(self) -> Unread | None:
-        return self._links.unread or (Unread.TIME if time.thread_time() > self._until else None)
+    def unread(self) -> TruncationReason | None:
+        return self._links.unread or (TruncationReason.TIME if time.thread_time() > self._until else None)
 
     def _declare(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self.charset = (encoding or self.charset).lower()
@@ -129,7 +129,7 @@ class _Stream:
         self._text = None
 
 
-def _lenient(source: Source, body: bytes, links: Links) -> Document:
+def _lenient(source: DocumentSource, body: bytes, links: Links) -> Document:
     document, charset, unread = read_markup(replace(source, body=body))
     for element in elements(document):
         if element.tag.lower() == "loc":

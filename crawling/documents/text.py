@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from crawling.documents.base import MOST_TEXT, Document, Source
+from crawling.documents.base import MOST_TEXT, Document, DocumentSource
 from crawling.documents.charsets import decode
 from crawling.rules.links import Links
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 TYPES = ("text/plain", "text/csv", "text/markdown")
 #: of a longer one the beginning is read
@@ -19,13 +19,13 @@ TAIL = ".,;:!?*_~"
 PAIRS = {")": "(", "]": "["}
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Find addresses; one in brackets loses the bracket, one that holds both keeps them."""
     text, charset = decode(source.body[:MOST_BYTES], source.charset)
     links = Links(source.url, charset="UTF-8")
     for match in BARE.finditer(text):
         links.add(_without_tail(match[0]))
-    unread = Unread.SIZE if len(source.body) > MOST_BYTES else links.unread
+    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
     shown = text[:MOST_TEXT].replace("\0", "")
     return Document(charset=charset, links=links.found, text=shown, unread=unread)
 

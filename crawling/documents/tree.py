@@ -11,7 +11,7 @@ from turbohtml.detect import detect
 
 from crawling.documents.charsets import GUESSED_FROM, utf_16_without_a_mark
 from crawling.memory_limit import resident_bytes
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 #: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
 MOST_BYTES = 4 * 1024 * 1024
@@ -31,19 +31,19 @@ HEAD_BYTES = 1024
 LATE_META = re.compile(rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 
 
-class Parsed(NamedTuple):
+class ParsedTree(NamedTuple):
     """The tree of a document or of its beginning, its encoding, and why there is no more of it."""
 
     document: turbohtml.Document
     encoding: str
-    unread: Unread | None = None
+    unread: TruncationReason | None = None
 
 
-def parse_html(body: bytes, charset: str | None) -> Parsed:
+def parse_html(body: bytes, charset: str | None) -> ParsedTree:
     """Parse a document of any quality; charset: the one that the server named, if any."""
     encoding = encoding_of(body, charset)
     if len(body) <= SMALL_BYTES:
-        return Parsed(turbohtml.parse(body, encoding=encoding, positions=False), encoding)
+        return ParsedTree(turbohtml.parse(body, encoding=encoding, positions=False), encoding)
     parser = turbohtml.IncrementalParser(encoding=encoding, positions=False)
     limits, unread = _Limits(), None
     read = 0
@@ -51,7 +51,7 @@ def parse_html(body: bytes, charset: str | None) -> Parsed:
         parser.feed(body[read : read + SLICE_BYTES])
         read += SLICE_BYTES
         unread = limits.reached(read)
-    return Parsed(parser.close(), encoding, unread if read < len(body) else None)
+    return ParsedTree(parser.close(), encoding, unread if read < len(body) else None)
 
 
 class _Limits:
@@ -61,17 +61,17 @@ class _Limits:
         self._began = self._looked = time.thread_time()
         self._memory = resident_bytes()
 
-    def reached(self, read: int) -> Unread | None:
+    def reached(self, read: int) -> TruncationReason | None:
         """Which limit a document has reached of which so many bytes were read."""
         if read >= MOST_BYTES:
-            return Unread.SIZE
+            return TruncationReason.SIZE
         now = time.thread_time()
         if now - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
-            return Unread.TIME
+            return TruncationReason.TIME
         if now - self._looked > LOOK_SECONDS:
             self._looked = now
             if resident_bytes() - self._memory > MOST_MEMORY_BYTES:
-                return Unread.MEMORY
+                return TruncationReason.MEMORY
         return None
 
 

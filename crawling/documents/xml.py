@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crawling.documents import feed, html, sitemap
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, DocumentSource
 from crawling.documents.charsets import decode
 from crawling.documents.markup import read_root
 
 TYPES = ("text/xml", "application/xml")
 
 
-def read(source: Source) -> Document:
+def read(source: DocumentSource) -> Document:
     """Hand the document to the module that its root names."""
     root = read_root(source)
     if root in feed.ROOTS:

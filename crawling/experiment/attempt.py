@@ -15,10 +15,10 @@ from allocation.banker import Vector
 from allocation.errors import AllocationError, ClaimExceedsCapacity, RequestExceedsNeed
 from allocation.models import Pool, RequestState
 from allocation.selectors import outcome_of
-from allocation.services import Outcome, RequestKind, cancel_request, finish_process, register_process, request_resources, take_lease
-from crawling.experiment.store import Tried
-from crawling.experiment.waits import Waits
-from crawling.experiment.workload import CLASSES, Job
+from allocation.services import RequestKind, RequestOutcome, cancel_request, finish_process, register_process, request_resources, take_lease
+from crawling.experiment.store import AttemptResult
+from crawling.experiment.waits import WaitRegistry
+from crawling.experiment.workload import CLASSES, WorkloadJob
 from crawling.fetchers.dial import PinnedSession
 from crawling.models.trials import Trial, TrialOutcome
 
@@ -30,7 +30,7 @@ LOOK_SECONDS = 5.0
 GRACE_SECONDS = 5.0
 
 
-class OverBound(Exception):
+class WaitBoundExceeded(Exception):
     """The request has waited longer than the bound allows."""
 
     def __init__(self, *, deadlocked: bool) -> None:
@@ -38,15 +38,15 @@ class OverBound(Exception):
         self.deadlocked = deadlocked
 
 
-class Stopped(Exception):
+class TrialStopped(Exception):
     """The trial is being broken off."""
 
 
-class Lost(Exception):
+class AttemptLost(Exception):
     """A page could not be had, or the units were taken away."""
 
 
-class Shared(Protocol):
+class AttemptContext(Protocol):
     """What the attempts of a trial under one policy have in common.
 
     leases: process and epoch of every shift that is alive.
@@ -54,7 +54,7 @@ class Shared(Protocol):
 
     trial: Trial
     pool: Pool
-    waits: Waits
+    waits: WaitRegistry
     leases: dict[int, int]
     stopping: threading.Event
 
@@ -65,31 +65,31 @@ class Shared(Protocol):
         """The processes that are truly deadlocked."""
 
 
-class Attempt:
+class RequestAttempt:
     """One thread's; `leg` is what it shares with the others."""
 
-    def __init__(self, leg: Shared, session: PinnedSession, job: Job, number: int) -> None:
+    def __init__(self, leg: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int) -> None:
         self._leg, self._session, self._job, self._number = leg, session, job, number
         self._process: int | None = None
         self._epoch: int | None = None
         self._waited = 0.0
         self._pages = 0
 
-    def run(self) -> Tried:
+    def run(self) -> AttemptResult:
         """Try, and tell what became of it. Raises Stopped; whatever happens, nothing stays held."""
         started_at = timezone.now()
         outcome, deadlocked, detail = TrialOutcome.COMPLETED, False, ""
         try:
             self._work()
-        except OverBound as over:
+        except WaitBoundExceeded as over:
             outcome, deadlocked = TrialOutcome.LOCKED, over.deadlocked
         except (RequestExceedsNeed, ClaimExceedsCapacity) as error:
             outcome, detail = TrialOutcome.BREACH, str(error)
-        except (Lost, AllocationError, DatabaseError) as error:
+        except (AttemptLost, AllocationError, DatabaseError) as error:
             outcome, detail = TrialOutcome.CRASHED, str(error)
         finally:
             self._leave()
-        return Tried(
+        return AttemptResult(
             self._job.number, self._number, started_at, timezone.now(), self._waited, outcome, deadlocked, pages=self._pages, detail=detail
         )
 
@@ -120,7 +120,7 @@ class Attempt:
                 outcome = self._await(request_id, served)
         self._begin(outcome)
 
-    def _await(self, request_id: UUID, served: threading.Event) -> Outcome:
+    def _await(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
         """Wait for what was not to be had at once; only that counts as waiting, not how busy the machine is."""
         began = time.monotonic()
         try:
@@ -132,29 +132,29 @@ class Attempt:
         finally:
             self._waited += time.monotonic() - began
 
-    def _look(self, request_id: UUID, served: threading.Event, left: float) -> Outcome:
+    def _look(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
         served.wait(min(left, LOOK_SECONDS))
         if self._leg.stopping.is_set():
-            raise Stopped
+            raise TrialStopped
         outcome = outcome_of(request_id)
         if outcome is None or outcome.state not in (RequestState.WAITING, RequestState.GRANTED):
-            raise Lost(f"The request was {outcome.state if outcome else 'rejected'} by the bank.")
+            raise AttemptLost(f"The request was {outcome.state if outcome else 'rejected'} by the bank.")
         return outcome
 
-    def _give_up(self, request_id: UUID) -> Outcome:
+    def _give_up(self, request_id: UUID) -> RequestOutcome:
         """Raise OverBound, with what the bank's rows say at this moment, unless a grant came first."""
         deadlocked = self._process in self._leg.deadlocked_now()
         outcome = cancel_request(request_id=request_id)
         if not outcome.granted:
-            raise OverBound(deadlocked=deadlocked)
+            raise WaitBoundExceeded(deadlocked=deadlocked)
         return outcome
 
-    def _begin(self, outcome: Outcome) -> None:
+    def _begin(self, outcome: RequestOutcome) -> None:
         if self._epoch is None:
             assert self._process is not None
             assert outcome.epoch is not None
             if not take_lease(process=self._process, epoch=outcome.epoch, worker=f"trial {self._leg.trial.pk}"):
-                raise Lost("The lease of its units was over before it began.")
+                raise AttemptLost("The lease of its units was over before it began.")
             self._epoch = outcome.epoch
             self._leg.leases[self._process] = outcome.epoch
 

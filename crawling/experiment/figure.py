@@ -14,7 +14,7 @@ STEPS = (1, 2, 5, 10, 20)  # the last one for rounding errors
 
 
 @dataclass(frozen=True)
-class Mark:
+class AxisMark:
     """A number on an axis, and where."""
 
     at: float
@@ -22,7 +22,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Dot:
+class FigureDot:
     """One request: where it stands, and whether it was over the bound."""
 
     x: float
@@ -31,12 +31,12 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Line:
+class PolicyLine:
     """One policy. `index` counts from 0 and tells the lines apart; `points` is what a polyline wants."""
 
     name: str
     index: int
-    dots: tuple[Dot, ...]
+    dots: tuple[FigureDot, ...]
 
     @property
     def points(self) -> str:
@@ -44,10 +44,10 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Figure:
-    lines: tuple[Line, ...]
-    across: tuple[Mark, ...]
-    up: tuple[Mark, ...]
+class WaitingFigure:
+    lines: tuple[PolicyLine, ...]
+    across: tuple[AxisMark, ...]
+    up: tuple[AxisMark, ...]
     bound_at: float
     width: float = WIDTH
     height: float = HEIGHT
@@ -57,7 +57,7 @@ class Figure:
     foot: float = HEIGHT - BOTTOM
 
 
-def draw(series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_seconds: float) -> Figure:
+def draw(series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_seconds: float) -> WaitingFigure:
     """Lay out, for each policy by name, its (seconds since its start, seconds waited, over the bound) in order of time."""
     longest = max((at for points in series.values() for at, _, _ in points), default=0.0) or 1.0
     highest = max(bound_seconds, *(waited for points in series.values() for _, waited, _ in points), 0.0) * 1.05
@@ -69,12 +69,12 @@ def draw(series: Mapping[str, Sequence[tuple[float, float, bool]]], *, bound_sec
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * seconds / highest
 
     lines = tuple(
-        Line(name, index, tuple(Dot(x(at), y(waited), over) for at, waited, over in sorted(points)))
+        PolicyLine(name, index, tuple(FigureDot(x(at), y(waited), over) for at, waited, over in sorted(points)))
         for index, (name, points) in enumerate(series.items())
     )
-    across = tuple(Mark(x(at), f"{at:g}") for at in _round_numbers(longest))
-    up = tuple(Mark(y(at), f"{at:g}") for at in _round_numbers(highest))
-    return Figure(lines, across, up, y(bound_seconds))
+    across = tuple(AxisMark(x(at), f"{at:g}") for at in _round_numbers(longest))
+    up = tuple(AxisMark(y(at), f"{at:g}") for at in _round_numbers(highest))
+    return WaitingFigure(lines, across, up, y(bound_seconds))
 
 
 def _round_numbers(most: float) -> list[float]:

@@ -15,11 +15,11 @@ from django.db.models import OuterRef, Q, Subquery
 from allocation.models import Policy, Process, ProcessState, Request, RequestState
 from allocation.services import NewClass, create_pool, renew_lease
 from crawling.experiment import store
-from crawling.experiment.attempt import Attempt, Lost, Stopped
+from crawling.experiment.attempt import AttemptLost, RequestAttempt, TrialStopped
 from crawling.experiment.closure import deadlocked
-from crawling.experiment.waits import Waits
+from crawling.experiment.waits import WaitRegistry
 from crawling.experiment.web import HOST
-from crawling.experiment.workload import CLASSES, Job, Workload
+from crawling.experiment.workload import CLASSES, Workload, WorkloadJob
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.http import fetch
 from crawling.models.trials import Trial, TrialOutcome, TrialPolicy
@@ -32,7 +32,7 @@ SIGN_OF_LIFE_SECONDS = 2.0
 HEADERS = {"User-Agent": "crawlsite-trial", "Connection": "keep-alive"}
 
 
-class Leg:
+class PolicyRun:
     """Runs a workload under one policy, in a pool made for it, which is left to be looked at."""
 
     def __init__(self, trial: Trial, policy: str, workload: Workload, web: str) -> None:
@@ -42,7 +42,7 @@ class Leg:
         classes = [NewClass(*one, capacity) for one, capacity in zip(CLASSES, workload.capacity, strict=True)]
         bank = Policy.BANKER if policy == TrialPolicy.BANKER else Policy.NAIVE
         self.pool = create_pool(name=trial.pool_name(policy), classes=classes, policy=bank, is_experiment=True)
-        self.waits = Waits()
+        self.waits = WaitRegistry()
         #: process and epoch of every shift that is alive
         self.leases: dict[int, int] = {}
         self.stopping = threading.Event()
@@ -64,10 +64,10 @@ class Leg:
     def fetch(self, session: PinnedSession, page: int) -> None:
         """Fetch a page of the trial's web. Raises Lost."""
         if self.stopping.is_set():
-            raise Stopped
+            raise TrialStopped
         fetched = fetch(session, f"{self._web}/{page}", address=HOST, headers=HEADERS, max_bytes=MAX_PAGE_BYTES)
         if fetched.status != 200:
-            raise Lost(f"Page {page} could not be had: {fetched.error or fetched.status}")
+            raise AttemptLost(f"Page {page} could not be had: {fetched.error or fetched.status}")
 
     def deadlocked_now(self) -> frozenset[int]:
         """The processes that are truly deadlocked. One statement reads the bank, so it sees one moment."""
@@ -95,11 +95,11 @@ class Leg:
         try:
             while not self.stopping.is_set() and (task := self._next()):
                 job, attempt = task
-                tried = Attempt(self, session, job, attempt).run()
+                tried = RequestAttempt(self, session, job, attempt).run()
                 store.record(self.trial, self.policy, tried)
                 if tried.outcome == TrialOutcome.LOCKED and attempt < MOST_ATTEMPTS:
                     self._to_do.append((job, attempt + 1))
-        except Stopped:
+        except TrialStopped:
             return
         finally:
             session.close()
@@ -109,7 +109,7 @@ class Leg:
         for process, epoch in list(self.leases.items()):
             renew_lease(process=process, epoch=epoch)
 
-    def _next(self) -> tuple[Job, int] | None:
+    def _next(self) -> tuple[WorkloadJob, int] | None:
         try:
             return self._to_do.popleft()
         except IndexError:

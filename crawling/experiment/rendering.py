@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from crawling.experiment.report import Column, Entry, TrialView
+from crawling.experiment.report import PolicyResult, RequestResult, TrialView
 
 
 def as_dict(view: TrialView, *, with_requests: bool) -> dict[str, Any]:
@@ -28,11 +28,11 @@ def as_dict(view: TrialView, *, with_requests: bool) -> dict[str, Any]:
     }
 
 
-def _result(column: Column, *, with_requests: bool) -> dict[str, Any]:
+def _result(column: PolicyResult, *, with_requests: bool) -> dict[str, Any]:
     numbers = asdict(column) | {"policy": str(column.policy), "locked_percent": column.locked_percent}
     del numbers["entries"]
     return numbers | ({"requests": [_request(entry) for entry in column.entries]} if with_requests else {})
 
 
-def _request(entry: Entry) -> dict[str, Any]:
+def _request(entry: RequestResult) -> dict[str, Any]:
     return asdict(entry) | {"label": entry.label, "outcome": str(entry.outcome), "in_the_end": str(entry.in_the_end)}

@@ -30,7 +30,7 @@ NUMBERS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class RequestResult:
     """A request in table 1 or 2: its first try, and what came after it. `waited_seconds` is the first try's."""
 
     number: int
@@ -51,7 +51,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Column:
+class PolicyResult:
     """One policy's results. As in the paper's table 3, a request counts by its first try, but for what is said to be with retries."""
 
     policy: TrialPolicy
@@ -65,7 +65,7 @@ class Column:
     breaches: int = 0
     crashes: int = 0
     pages: int = 0
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[RequestResult, ...] = ()
 
     @property
     def locked_percent(self) -> float:
@@ -79,7 +79,7 @@ class TrialView:
     trial: Trial
     state: TrialState
     reason: str
-    columns: tuple[Column, ...]
+    columns: tuple[PolicyResult, ...]
 
     @property
     def ratio(self) -> float | None:
@@ -122,10 +122,12 @@ def trial_views(trials: Sequence[Trial]) -> list[TrialView]:
     names = [trial.pool_name(policy) for trial in trials for policy in trial.policies]
     pools = dict(Pool.objects.filter(name__in=names).values_list("name", "pk"))
 
-    def column(trial: Trial, policy: str) -> Column:
+    def column(trial: Trial, policy: str) -> PolicyResult:
         found = dict(numbers.get((trial.pk, policy), {}))
         took: timedelta | None = found.pop("took", None)
-        return Column(TrialPolicy(policy), pools.get(trial.pool_name(policy)), seconds=took.total_seconds() if took else None, **found)
+        return PolicyResult(
+            TrialPolicy(policy), pools.get(trial.pool_name(policy)), seconds=took.total_seconds() if took else None, **found
+        )
 
     now = timezone.now()
     return [TrialView(trial, *state_of(trial, now), tuple(column(trial, policy) for policy in trial.policies)) for trial in trials]
@@ -144,9 +146,9 @@ def state_of(trial: Trial, now: datetime) -> tuple[TrialState, str]:
     return TrialState(trial.state), reasons[TrialState(trial.state)]
 
 
-def _entry(tries: list[TrialRequest]) -> Entry:
+def _entry(tries: list[TrialRequest]) -> RequestResult:
     first, later = tries[0], tries[1:]
-    return Entry(
+    return RequestResult(
         number=first.number,
         started_at=first.started_at,
         waited_seconds=first.waited_seconds,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from crawling.experiment import store
-from crawling.experiment.leg import Leg
+from crawling.experiment.leg import PolicyRun
 from crawling.experiment.web import serve_web
 from crawling.experiment.workload import Workload, make_workload
 from crawling.models.trials import Trial, TrialState
@@ -33,13 +33,13 @@ def run_trial(trial: Trial, workload: Workload | None = None) -> bool:
 
     However this ends, the trial is marked finished or broken off, and nothing stays held.
     """
-    if not store.begin(trial):
+    if not store.start_trial_row(trial):
         return False
     workload = workload or make_workload(requests=trial.requests, seed=trial.seed)
     try:
         with serve_web() as web:
             for policy in trial.policies:
-                Leg(trial, policy, workload, web).run()
+                PolicyRun(trial, policy, workload, web).run()
         store.finish(trial)
     finally:
         store.break_off(trial)

@@ -28,7 +28,7 @@ MOST_SEED = 2**31 - 1
 DEFAULT_REQUESTS, DEFAULT_BOUND_SECONDS, DEFAULT_SEED = 100, 8.0, 1
 
 
-class NoChores(CrawlError):
+class NoBackgroundWorker(CrawlError):
     """Redis does not answer, so no worker can be told to run the trial; try again once it is back."""
 
 
@@ -50,7 +50,7 @@ def _enqueue(trial: Trial) -> None:
         )
     except RedisError as error:
         store.break_off(trial)
-        raise NoChores from error
+        raise NoBackgroundWorker from error
 
 
 def run_queued(trial_id: int) -> str:

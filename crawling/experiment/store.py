@@ -16,7 +16,7 @@ from crawling.models.trials import Trial, TrialOutcome, TrialRequest, TrialState
 
 
 @dataclass(frozen=True)
-class Tried:
+class AttemptResult:
     """What became of one try at a request."""
 
     number: int
@@ -37,7 +37,7 @@ def make_trial(*, requests: int, bound_seconds: float, seed: int, policies: Sequ
     return trial
 
 
-def begin(trial: Trial) -> bool:
+def start_trial_row(trial: Trial) -> bool:
     """Take a trial up. True for the first to do so; anyone else must not run it."""
     now = timezone.now()
     return Trial.objects.filter(pk=trial.pk, state=TrialState.QUEUED).update(state=TrialState.RUNNING, started_at=now, seen_at=now) == 1
@@ -47,7 +47,7 @@ def sign_of_life(trial: Trial) -> None:
     Trial.objects.filter(pk=trial.pk, state=TrialState.RUNNING).update(seen_at=timezone.now())
 
 
-def record(trial: Trial, policy: str, tried: Tried) -> None:
+def record(trial: Trial, policy: str, tried: AttemptResult) -> None:
     TrialRequest.objects.create(trial=trial, policy=policy, **asdict(tried))
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from allocation.models import Request, RequestState
 
 
-class Waits:
+class WaitRegistry:
     """Each thread leaves word before it asks; whoever has released units looks which of them were served."""
 
     def __init__(self) -> None:

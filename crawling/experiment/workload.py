@@ -28,7 +28,7 @@ PAGES = 97
 
 
 @dataclass(frozen=True)
-class Step:
+class WorkloadStep:
     """What is asked for while the steps before are held, and the pages fetched once it is there."""
 
     amounts: Vector
@@ -36,21 +36,21 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Job:
+class WorkloadJob:
     """One request of the paper: a claim, taken piece by piece."""
 
     number: int
     claim: Vector
-    steps: tuple[Step, ...]
+    steps: tuple[WorkloadStep, ...]
 
     @property
     def label(self) -> str:
         return f"Request{self.number}"
 
-    def at_once(self) -> Job:
+    def at_once(self) -> WorkloadJob:
         """The same work with the whole claim asked for in the first step: no hold and wait."""
         pages = tuple(page for step in self.steps for page in step.pages)
-        return Job(self.number, self.claim, (Step(self.claim, pages),))
+        return WorkloadJob(self.number, self.claim, (WorkloadStep(self.claim, pages),))
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Workload:
     """The jobs in the order in which they arrive, and how much there is to share."""
 
     capacity: Vector
-    jobs: tuple[Job, ...]
+    jobs: tuple[WorkloadJob, ...]
     at_a_time: int
 
 
@@ -70,14 +70,14 @@ def make_workload(*, requests: int, seed: int) -> Workload:
     return Workload(_capacity(jobs, at_a_time), jobs, at_a_time)
 
 
-def _job(draw: random.Random, number: int) -> Job:
+def _job(draw: random.Random, number: int) -> WorkloadJob:
     parts = [_split(draw, draw.randint(1, LARGEST_CLAIM)) for _ in CLASSES]
     amounts = [vector for vector in zip(*parts, strict=True) if any(vector)]
-    steps = tuple(Step(vector, tuple(draw.randrange(PAGES) for _ in range(draw.randint(*PAGES_PER_STEP)))) for vector in amounts)
+    steps = tuple(WorkloadStep(vector, tuple(draw.randrange(PAGES) for _ in range(draw.randint(*PAGES_PER_STEP)))) for vector in amounts)
     claim: Vector = (0,) * len(CLASSES)
     for step in steps:
         claim = plus(claim, step.amounts)
-    return Job(number, claim, steps)
+    return WorkloadJob(number, claim, steps)
 
 
 def _split(draw: random.Random, units: int) -> list[int]:
@@ -88,7 +88,7 @@ def _split(draw: random.Random, units: int) -> list[int]:
     return shares
 
 
-def _capacity(jobs: tuple[Job, ...], at_a_time: int) -> Vector:
+def _capacity(jobs: tuple[WorkloadJob, ...], at_a_time: int) -> Vector:
     """SCARCITY of the mean demand, but enough for the largest claim alone: more could never be served."""
     by_class = list(zip(*(job.claim for job in jobs), strict=True))
     return tuple(max(*claims, round(SCARCITY * at_a_time * sum(claims) / len(claims)), 0) for claims in by_class)

@@ -13,12 +13,12 @@ from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.hosts import HostSession
-from crawling.fetchers.http import Fetched, How, Judge, fetch
-from crawling.fetchers.lines import Way
-from crawling.fetchers.progress import say
+from crawling.fetchers.http import Fetched, Judge, RequestOptions, fetch
+from crawling.fetchers.lines import ProxyRoute
+from crawling.fetchers.progress import report_step
 from crawling.fetchers.registry import FETCHERS
-from crawling.fetchers.room import Room
-from crawling.fetchers.task import Task
+from crawling.fetchers.room import MemoryBudget
+from crawling.fetchers.task import FetchTask
 from crawling.rules.addresses import Address
 from crawling.rules.exchanges import exchange_of
 from crawling.rules.proxies import Proxy
@@ -26,8 +26,8 @@ from crawling.rules.recipients import Recipients
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.sections.fetching import FetchingPart, shows_itself
 from crawling.rules.statuses import FetchStatus, succeeded
-from crawling.rules.steps import Step
-from crawling.rules.vetting import Allowed, DialPolicy
+from crawling.rules.steps import FetchStep
+from crawling.rules.vetting import AllowedRange, DialPolicy
 from dnscache.resolver import Resolution, resolve
 
 NOT_ASKED = "The server says that the document has not changed (304), which nobody asked."
@@ -57,7 +57,7 @@ class RequestPolicy:
         may_have = self.recipients.may_have_password(address)
         return self.fetching.credentials.get(address.host_key, "") if may_have else ""
 
-    def headers(self, address: Address, session: HostSession, how: How) -> dict[str, str]:
+    def headers(self, address: Address, session: HostSession, how: RequestOptions) -> dict[str, str]:
         headers = {
             "User-Agent": self.user_agent,
             "Accept": "*/*",
@@ -88,7 +88,7 @@ class Client:
     dialling: DialPolicy
     bandwidth: Bandwidth
     max_document_bytes: int
-    room: Room = field(default_factory=Room)
+    room: MemoryBudget = field(default_factory=MemoryBudget)
     proxy: Proxy | None = None
     #: local files are read from these only
     directories: Sequence[str] = ()
@@ -170,15 +170,15 @@ class Client:
             return _proxy_failed("it wants other credentials")
         return fetched
 
-    def _how(self, session: HostSession, way: Way | None, form: bytes | None) -> How:
+    def _how(self, session: HostSession, way: ProxyRoute | None, form: bytes | None) -> RequestOptions:
         asks = self.fetching
         timeouts = (asks.connect_seconds, asks.first_byte_seconds)
-        return How(timeouts, form, way, session.cookies, asks.hidden_headers)
+        return RequestOptions(timeouts, form, way, session.cookies, asks.hidden_headers)
 
     def _get_otherwise(self, address: Address, dial: str, max_bytes: int) -> Fetched:
         if self.proxy and address.scheme != "file":
             return _proxy_failed(f"{address.scheme} does not go through proxies, and this crawl uses one")
-        task = Task(
+        task = FetchTask(
             address,
             dial,
             max_bytes,
@@ -193,24 +193,24 @@ class Client:
         )
         return FETCHERS[address.scheme](task)
 
-    def _way(self) -> tuple[Way | None, Fetched | None]:
+    def _way(self) -> tuple[ProxyRoute | None, Fetched | None]:
         """The proxy at an address that is vetted like any other, or why it may not be used."""
         proxy = self.proxy
         if proxy is None:
             return None, None
         found = self.resolve(proxy.host)
-        trusted = [Allowed(ip_network(address), proxy.port, proxy.port) for address in found.addresses]
+        trusted = [AllowedRange(ip_network(address), proxy.port, proxy.port) for address in found.addresses]
         vetted = self.dialling.plus(trusted if proxy.is_trusted else ()).vet(found.addresses, proxy.port)
         if vetted.permitted:
-            return Way(proxy, vetted.permitted[0]), None
+            return ProxyRoute(proxy, vetted.permitted[0]), None
         return None, _proxy_failed(found.error or vetted.reason)
 
     def _received(self, count: int) -> None:
         seconds = self.bandwidth.take(count)
         if seconds > 0:
-            say(Step.WAITING_FOR_BANDWIDTH)
+            report_step(FetchStep.WAITING_FOR_BANDWIDTH)
             self.pause(seconds)
-            say(Step.READING)
+            report_step(FetchStep.READING)
 
 
 def _proxy_failed(why: str) -> Fetched:

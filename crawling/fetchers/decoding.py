@@ -101,7 +101,7 @@ DECODERS: dict[str, Callable[[], _Decoder]] = {
 ERRORS = (zlib.error, brotlicffi.error, zstd.ZstdError)
 
 
-class Unpacked:
+class DecodedBody:
     """What is left of the pieces of a body when its codings are taken off, as pieces of at most 64 KiB.
 
     `is_cut_short` once all pieces were taken: the packed form broke off before its own end.

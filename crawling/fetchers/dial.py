@@ -21,9 +21,9 @@ from requests import PreparedRequest, Response
 from requests.adapters import BaseAdapter
 from requests.exceptions import ChunkedEncodingError, InvalidURL
 
-from crawling.fetchers.decoding import PIECE_BYTES, Unpacked
-from crawling.fetchers.lines import Lines, Site
-from crawling.fetchers.transfer import Limits, Transfer
+from crawling.fetchers.decoding import PIECE_BYTES, DecodedBody
+from crawling.fetchers.lines import ConnectionPool, ConnectionSite
+from crawling.fetchers.transfer import Transfer, TransferLimits
 from crawling.rules.addresses import canonical_address
 
 #: a name, and a value that ends no line (RFC 9110, section 5)
@@ -59,7 +59,7 @@ class PinnedRequest(PreparedRequest):
         self.headers = cast(Any, {**headers, **length})  # of which requests would make a copy
 
 
-class Body:
+class ResponseBody:
     """The body of an answer, to be read any number of times: what a Response has for `raw`.
 
     head, request: as they came, and as they were sent. size: bytes of it that have come. Whoever has
@@ -77,8 +77,8 @@ class Body:
         pieces = iter(lambda: self.file.read(size), b"")
         return iter(self.unpacked(pieces)) if decode_content else pieces
 
-    def unpacked(self, pieces: Iterator[bytes]) -> Unpacked:
-        return Unpacked(pieces, self.headers.get("Content-Encoding", ""))
+    def unpacked(self, pieces: Iterator[bytes]) -> DecodedBody:
+        return DecodedBody(pieces, self.headers.get("Content-Encoding", ""))
 
 
 class PinnedSession(BaseAdapter):
@@ -92,8 +92,8 @@ class PinnedSession(BaseAdapter):
 
     def __init__(self, *, authorities: str | None = None, **limits: Any) -> None:
         super().__init__()
-        self._lines = Lines(authorities or certifi.where())
-        self._cut, self._limits = threading.Event(), Limits(**limits)
+        self._lines = ConnectionPool(authorities or certifi.where())
+        self._cut, self._limits = threading.Event(), TransferLimits(**limits)
 
     def __enter__(self) -> PinnedSession:
         return self
@@ -153,12 +153,12 @@ class PinnedSession(BaseAdapter):
         response.status_code, response.url = transfer.status, request.url or ""
         response.request = request
         sent = (f"{request.method} {target} HTTP/1.1".encode(), *lines, b"", request.posted or b"")
-        response.raw = Body(transfer, b"\r\n".join(sent))
+        response.raw = ResponseBody(transfer, b"\r\n".join(sent))
         response.headers = cast(Any, transfer.fields)  # of which requests would make a copy
         return response
 
 
-def _prepared(request: PinnedRequest, proxies: Mapping[str, str]) -> tuple[Site, str, list[bytes]]:
+def _prepared(request: PinnedRequest, proxies: Mapping[str, str]) -> tuple[ConnectionSite, str, list[bytes]]:
     """Where it goes, what it asks for, and its header lines."""
     url = request.url or ""
     if not url.startswith(("http://", "https://")) or ":///" in url[:9]:
@@ -167,7 +167,7 @@ def _prepared(request: PinnedRequest, proxies: Mapping[str, str]) -> tuple[Site,
     proxy = proxies.get(address.scheme) or proxies.get("all", "")
     is_told = request.is_proxy_trusted and proxy.startswith("http:") and address.scheme == "http"
     vetted = str(ip_address(request.address))
-    site = Site(address.origin, vetted, address.port, proxy, not is_told)
+    site = ConnectionSite(address.origin, vetted, address.port, proxy, not is_told)
     fields = ("Host", address.origin.partition("://")[2]), *request.headers.items()
     lines = [_header_line(*named) for named in fields]
     return site, address.origin + address.target if is_told else address.target, lines

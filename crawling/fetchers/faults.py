@@ -26,11 +26,11 @@ UNREACHED_BY_SOCKS = {23, 24, 27, 28}  # PX_REPLY_CONNECTION_REFUSED and its lik
 UNREACHED_BY_CONNECT = {502, 503, 504}
 
 
-class Stale(requests.ChunkedEncodingError):
+class StaleConnection(requests.ChunkedEncodingError):
     """A kept connection was closed before a byte of the answer came: nothing is known against the server."""
 
 
-class Forbidden(requests.ConnectionError):
+class ForbiddenConnect(requests.ConnectionError):
     """The server wants to be connected to where that must not be."""
 
 
@@ -73,7 +73,7 @@ _STATUSES: list[tuple[type[requests.RequestException], FetchStatus]] = [
     (requests.Timeout, FetchStatus.TIMED_OUT),
     (requests.SSLError, FetchStatus.TLS_FAILED),
     (requests.ProxyError, FetchStatus.PROXY_FAILED),
-    (Forbidden, FetchStatus.ADDRESS_REFUSED),
+    (ForbiddenConnect, FetchStatus.ADDRESS_REFUSED),
     (requests.ConnectionError, FetchStatus.CONNECT_FAILED),
     (requests.ContentDecodingError, FetchStatus.UNDECODABLE),
     (requests.InvalidHeader, FetchStatus.MALFORMED),

@@ -13,14 +13,14 @@ from urllib.parse import unquote_to_bytes
 from crawling.fetchers.decoding import PIECE_BYTES
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.listing import HEADERS, MOST_ENTRIES, as_page
-from crawling.fetchers.task import Task
+from crawling.fetchers.task import FetchTask
 from crawling.rules.statuses import FetchStatus
 
 #: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait
 NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def fetch_file(task: Task) -> Fetched:
+def fetch_file(task: FetchTask) -> Fetched:
     """Read a file, or a directory as a page of links. Never raises for what is there or not."""
     started = time.monotonic()
     path = unquote_to_bytes(task.address.target.partition("?")[0])
@@ -33,7 +33,7 @@ def fetch_file(task: Task) -> Fetched:
     return Fetched(found.status, found.headers, found.body, time.monotonic() - started, found.error, max(0, found.status))
 
 
-def _fetch(task: Task, path: bytes) -> Fetched:
+def _fetch(task: FetchTask, path: bytes) -> Fetched:
     place = below(path, task.directories)
     if place is None:
         return Fetched(FetchStatus.FILE_REFUSED, error=FetchStatus.FILE_REFUSED.sentence)
@@ -87,7 +87,7 @@ def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
     return {**headers, "Content-Type": "application/octet-stream" if coding or not kind else kind}
 
 
-def _read(task: Task, descriptor: int, headers: dict[str, str]) -> Fetched:
+def _read(task: FetchTask, descriptor: int, headers: dict[str, str]) -> Fetched:
     pieces: list[bytes] = []
     total = 0
     while piece := os.read(descriptor, PIECE_BYTES):

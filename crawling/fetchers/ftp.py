@@ -14,12 +14,12 @@ from urllib.parse import unquote_to_bytes
 import pycurl
 from requests.exceptions import RequestException, Timeout
 
-from crawling.fetchers.faults import Forbidden, why_not
+from crawling.fetchers.faults import ForbiddenConnect, why_not
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.lines import bare_handle, bracketed
 from crawling.fetchers.listing import HEADERS, as_page
-from crawling.fetchers.task import Task
-from crawling.fetchers.transfer import MOST_HEAD_BYTES, Limits, Transfer
+from crawling.fetchers.task import FetchTask
+from crawling.fetchers.transfer import MOST_HEAD_BYTES, Transfer, TransferLimits
 from crawling.rules.statuses import FetchStatus
 
 #: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
@@ -44,7 +44,7 @@ class _Session(Transfer):
         self.status = int(self.said[:3]) if self.said[:3].isdecimal() else self.status or 1
 
 
-def fetch_ftp(task: Task) -> Fetched:
+def fetch_ftp(task: FetchTask) -> Fetched:
     """Fetch a file or a directory from a vetted address. Never raises for what a server does."""
     started = time.monotonic()
     path = task.address.target.partition("?")[0]
@@ -59,7 +59,7 @@ def fetch_ftp(task: Task) -> Fetched:
     return Fetched(found.status, found.headers, found.body, time.monotonic() - started, found.error, max(0, found.status))
 
 
-def _handle(task: Task, path: str) -> pycurl.Curl:
+def _handle(task: FetchTask, path: str) -> pycurl.Curl:
     curl = bare_handle()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
     curl.setopt(pycurl.URL, _url(task, path.replace("/", "/%2F", 1)))  # escaped, it makes the path one from the root
@@ -75,13 +75,15 @@ def _handle(task: Task, path: str) -> pycurl.Curl:
     return curl
 
 
-def _url(task: Task, path: str) -> str:
+def _url(task: FetchTask, path: str) -> str:
     return f"ftp://{bracketed(task.dial)}:{task.address.port}{path or '/'}"
 
 
-def _said(curl: pycurl.Curl, task: Task) -> tuple[bytes, bool]:
+def _download_file(curl: pycurl.Curl, task: FetchTask) -> tuple[bytes, bool]:
     """What the server sends, and whether it is too much. Raises _Refusal and requests' exceptions."""
-    limits = Limits(task.document_seconds, task.max_bytes + 2 * MOST_HEAD_BYTES, task.read_seconds, task.read_seconds, task.max_bytes)
+    limits = TransferLimits(
+        task.document_seconds, task.max_bytes + 2 * MOST_HEAD_BYTES, task.read_seconds, task.read_seconds, task.max_bytes
+    )
     dial = str(ip_address(task.dial))
     session = _Session(
         limits,
@@ -93,16 +95,16 @@ def _said(curl: pycurl.Curl, task: Task) -> tuple[bytes, bool]:
         try:
             session.run(curl)
         except RequestException as fault:
-            if session.status >= 400 and not isinstance(fault, (Timeout, Forbidden)):
+            if session.status >= 400 and not isinstance(fault, (Timeout, ForbiddenConnect)):
                 raise _Refusal(session.status, session.said) from None
             raise
         session.body.seek(0)
         return session.body.read(), session.size > task.max_bytes
 
 
-def _file(curl: pycurl.Curl, task: Task, path: str) -> Fetched:
+def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     try:
-        body, is_too_big = _said(curl, task)
+        body, is_too_big = _download_file(curl, task)
     except _Refusal as refusal:
         if refusal.status != 404:
             raise
@@ -110,7 +112,7 @@ def _file(curl: pycurl.Curl, task: Task, path: str) -> Fetched:
         curl.setopt(pycurl.QUOTE, [b"CWD " + unquote_to_bytes(path)])
         curl.setopt(pycurl.NOBODY, 1)
         try:
-            _said(curl, task)  # not a file: a directory, or it raises what the server says
+            _download_file(curl, task)  # not a file: a directory, or it raises what the server says
         except _Refusal:
             raise refusal from None
         return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
@@ -122,10 +124,10 @@ def _file(curl: pycurl.Curl, task: Task, path: str) -> Fetched:
     return Fetched(200, headers, body)
 
 
-def _directory(curl: pycurl.Curl, task: Task, path: str) -> Fetched:
+def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
     curl.setopt(pycurl.CUSTOMREQUEST, "MLSD")
     try:
-        listing, is_too_big = _said(curl, task)
+        listing, is_too_big = _download_file(curl, task)
         entries = list(_facts(listing))
     except _Refusal as refusal:
         if refusal.status == 404:
@@ -133,7 +135,7 @@ def _directory(curl: pycurl.Curl, task: Task, path: str) -> Fetched:
         # a server of before 2007; what turns out to be a directory then is one on a second look
         curl.unsetopt(pycurl.CUSTOMREQUEST)
         curl.setopt(pycurl.DIRLISTONLY, 1)
-        listing, is_too_big = _said(curl, task)
+        listing, is_too_big = _download_file(curl, task)
         entries = [(name.rpartition(b"/")[2], False) for name in listing.splitlines()]
     if is_too_big:
         return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)

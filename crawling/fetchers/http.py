@@ -14,16 +14,16 @@ from requests.exceptions import RequestException
 
 from crawling.fetchers.cookies import Cookies
 from crawling.fetchers.decoding import PIECE_BYTES
-from crawling.fetchers.dial import Body, PinnedRequest, PinnedSession
-from crawling.fetchers.faults import Stale, why_not
-from crawling.fetchers.lines import Way
-from crawling.fetchers.progress import say
-from crawling.fetchers.room import Room
+from crawling.fetchers.dial import PinnedRequest, PinnedSession, ResponseBody
+from crawling.fetchers.faults import StaleConnection, why_not
+from crawling.fetchers.lines import ProxyRoute
+from crawling.fetchers.progress import report_step
+from crawling.fetchers.room import MemoryBudget
 from crawling.rules.exchanges import Exchange
 from crawling.rules.packed import GZIP_MAGIC, bytes_in_hand
 from crawling.rules.secrets import masked_request
 from crawling.rules.statuses import FetchStatus
-from crawling.rules.steps import Step
+from crawling.rules.steps import FetchStep
 
 #: what is unpacked is collected in memory up to this size, or up to a toe's share of it if that is less
 MOST_COLLECTED = 1024 * 1024
@@ -35,7 +35,7 @@ Judge = Callable[[str, int | None], tuple[FetchStatus, str] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reused:
+class ReusedAnswer:
     """An answer that was had before: the id of its page, the address that gave it, and when."""
 
     page_id: int
@@ -64,7 +64,7 @@ class Fetched:
     is_of_robots: bool = False
     exchange: Exchange | None = None
     unchanged_since: int | None = None
-    reused: Reused | None = None
+    reused: ReusedAnswer | None = None
     is_stale: bool = False
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class RequestOptions:
     """What a request is beside its URL and headers. The defaults are those of every request that an order says nothing of.
 
     timeouts: for connecting, and for the answer to begin. way: through a proxy. cookies: the host's, sent and kept.
@@ -105,7 +105,7 @@ class How:
 
     timeouts: tuple[float, float] = (5.0, 5.0)
     body: bytes | None = None
-    way: Way | None = None
+    way: ProxyRoute | None = None
     cookies: Cookies | None = None
     hidden: frozenset[str] = frozenset()
 
@@ -114,7 +114,7 @@ class How:
         return "GET" if self.body is None else "POST"
 
 
-AS_USUAL = How()
+AS_USUAL = RequestOptions()
 
 
 def fetch(
@@ -125,9 +125,9 @@ def fetch(
     headers: Mapping[str, str],
     max_bytes: int,
     received: Callable[[int], None] = lambda count: None,
-    room: Room | None = None,
+    room: MemoryBudget | None = None,
     keep: bool = False,
-    how: How = AS_USUAL,
+    how: RequestOptions = AS_USUAL,
     judge: Judge | None = None,
 ) -> Fetched:
     """Fetch a URL from a vetted address. Never raises for what a server does.
@@ -138,10 +138,10 @@ def fetch(
     judge: says of an answer's head whether to read on.
     """
     started = time.monotonic()
-    say(Step.FETCHING, url)
+    report_step(FetchStep.FETCHING, url)
     if how.cookies and (cookie := how.cookies.header(url)):
         headers = {**headers, "Cookie": cookie}
-    body: Body | None = None
+    body: ResponseBody | None = None
     fetched = Fetched(FetchStatus.BROKEN_ANSWER)
     try:
         request = PinnedRequest(
@@ -157,10 +157,10 @@ def fetch(
         )
         proxies = {"all": how.way.url} if how.way else None
         response = session.send(request, timeout=how.timeouts, proxies=proxies)
-        body = cast(Body, response.raw)
-        fetched = _read(response, started, max_bytes, room or Room(), how, judge, keep=keep)
+        body = cast(ResponseBody, response.raw)
+        fetched = _read(response, started, max_bytes, room or MemoryBudget(), how, judge, keep=keep)
     except RequestException as fault:
-        status, is_stale = why_not(fault), isinstance(fault, Stale)
+        status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
         error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
         fetched = Fetched(status, seconds=time.monotonic() - started, error=error, is_stale=is_stale)
     finally:
@@ -169,8 +169,10 @@ def fetch(
     return fetched
 
 
-def _read(response: Response, started: float, most: int, room: Room, how: How, judge: Judge | None, *, keep: bool) -> Fetched:
-    body = cast(Body, response.raw)
+def _read(
+    response: Response, started: float, most: int, room: MemoryBudget, how: RequestOptions, judge: Judge | None, *, keep: bool
+) -> Fetched:
+    body = cast(ResponseBody, response.raw)
     answered, http_status = body.headers, response.status_code
     if how.cookies:
         how.cookies.take(response.url, answered)
@@ -187,7 +189,7 @@ def _read(response: Response, started: float, most: int, room: Room, how: How, j
     return Fetched(http_status, answered, document, seconds, error, http_status, exchange=exchange)
 
 
-def _document(body: Body, most: int, room: Room) -> tuple[bytes, FetchStatus | str]:
+def _document(body: ResponseBody, most: int, room: MemoryBudget) -> tuple[bytes, FetchStatus | str]:
     """The body unpacked; or its beginning and why there is no more of it. A sentence: what came is all there is, but not whole.
 
     Whether it is too big is known before memory is asked for: until then it is in a file.
@@ -195,7 +197,7 @@ def _document(body: Body, most: int, room: Room) -> tuple[bytes, FetchStatus | s
     if body.size > most:
         return _start(body, most), FetchStatus.TOO_BIG
     if "Content-Encoding" not in body.headers:
-        if not room.admits(_in_hand(body.file, body.size, most)):
+        if not room.reserve(_in_hand(body.file, body.size, most)):
             return b"", FetchStatus.MEMORY_BUSY
         return body.file.read(), ""
     body.file.seek(0)
@@ -207,7 +209,7 @@ def _document(body: Body, most: int, room: Room) -> tuple[bytes, FetchStatus | s
             size += len(piece)
             if size > most:
                 break
-        if size <= most and not room.admits(_in_hand(collected, size, most)):
+        if size <= most and not room.reserve(_in_hand(collected, size, most)):
             return b"", FetchStatus.MEMORY_BUSY
         collected.seek(0)
         document = collected.read(min(size, most + PIECE_BYTES))
@@ -224,7 +226,7 @@ def _in_hand(document: IO[bytes], size: int, most: int) -> int:
     return bytes_in_hand(size, beginning, most)
 
 
-def _start(body: Body, most: int) -> bytes:
+def _start(body: ResponseBody, most: int) -> bytes:
     """As much of a body that is too big as shows it; what is packed shows nothing."""
     body.file.seek(0)
     return b"" if "Content-Encoding" in body.headers else body.file.read(most + PIECE_BYTES)

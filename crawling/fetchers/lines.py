@@ -25,7 +25,7 @@ MOST_SITES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ProxyRoute:
     """A proxy, and the vetted address at which it is."""
 
     proxy: Proxy
@@ -37,7 +37,7 @@ class Way:
         return replace(self.proxy, host=self.address).url
 
 
-class Site(NamedTuple):
+class ConnectionSite(NamedTuple):
     """What tells one line from another: a site that moves gets a new one.
 
     proxy: its URL with its address, or "". is_pinned: the address is dialled, or told to the proxy;
@@ -59,7 +59,7 @@ class Site(NamedTuple):
         return str(ip_address(proxy.hostname or "")), proxy.port or 0
 
 
-class Lines:
+class ConnectionPool:
     """Shared by any number of threads; whoever has a handle has it alone.
 
     One idle handle of a site is kept: politeness asks for one request at a time. authorities: a
@@ -68,14 +68,14 @@ class Lines:
 
     def __init__(self, authorities: str) -> None:
         self._authorities = authorities
-        self._idle: dict[Site, pycurl.Curl] = {}
+        self._idle: dict[ConnectionSite, pycurl.Curl] = {}
         self._lock = threading.Lock()
 
     def __del__(self) -> None:
         self.clear()  # whoever leaves a session to be collected leaves no socket open
 
     @contextmanager
-    def line(self, site: Site) -> Iterator[pycurl.Curl]:
+    def line(self, site: ConnectionSite) -> Iterator[pycurl.Curl]:
         """A handle for one transfer. Where that fails, its connection goes with it."""
         with self._lock:
             curl = self._idle.pop(site, None)
@@ -90,7 +90,7 @@ class Lines:
             raise
         self._keep(site, curl)
 
-    def _keep(self, site: Site, curl: pycurl.Curl) -> None:
+    def _keep(self, site: ConnectionSite, curl: pycurl.Curl) -> None:
         with self._lock:
             leaving = [self._idle.pop(site)] if site in self._idle else []
             self._idle[site] = curl
@@ -135,7 +135,7 @@ def bare_handle() -> pycurl.Curl:
     return curl
 
 
-def _handle(site: Site, authorities: str) -> pycurl.Curl:
+def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
     curl = bare_handle()
     curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
     curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)

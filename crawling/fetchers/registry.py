@@ -7,6 +7,6 @@ from collections.abc import Callable, Mapping
 from crawling.fetchers.files import fetch_file
 from crawling.fetchers.ftp import fetch_ftp
 from crawling.fetchers.http import Fetched
-from crawling.fetchers.task import Task
+from crawling.fetchers.task import FetchTask
 
-FETCHERS: Mapping[str, Callable[[Task], Fetched]] = {"file": fetch_file, "ftp": fetch_ftp}
+FETCHERS: Mapping[str, Callable[[FetchTask], Fetched]] = {"file": fetch_file, "ftp": fetch_ftp}

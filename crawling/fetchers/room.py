@@ -7,8 +7,8 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from crawling.fetchers.progress import say
-from crawling.rules.steps import Step
+from crawling.fetchers.progress import report_step
+from crawling.rules.steps import FetchStep
 
 #: a document in hand waits so long for memory; then its URL is told so, and tried again later
 DEADLINE_SECONDS = 30.0
@@ -20,7 +20,7 @@ class _Wait:
     size: int
 
 
-class Room:
+class MemoryBudget:
     """Shared by the toes of a shift.
 
     Each toe has `share` bytes of its own. What a larger document needs beyond them is taken from the
@@ -36,7 +36,7 @@ class Room:
         self._changed = threading.Condition()
         self._is_ending = False
 
-    def admits(self, size: int) -> bool:
+    def reserve(self, size: int) -> bool:
         """Whether the toe that asks may hold documents of `size` bytes in all.
 
         It waits for them, but not for ever, and not at all if it has a piece.
@@ -55,7 +55,7 @@ class Room:
             return True
 
     def _take(self, size: int) -> bool:
-        say(Step.WAITING_FOR_MEMORY)
+        report_step(FetchStep.WAITING_FOR_MEMORY)
         wait, until = _Wait(size), time.monotonic() + DEADLINE_SECONDS
         with self._changed:
             self._waits.append(wait)
@@ -69,10 +69,10 @@ class Room:
             finally:
                 self._waits.remove(wait)
                 self._changed.notify_all()
-        say(Step.READING)
+        report_step(FetchStep.READING)
         return True
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """The toe that asks has no document in hand any more."""
         if threading.get_ident() in self._taken:
             with self._changed:

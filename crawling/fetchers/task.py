@@ -9,7 +9,7 @@ from crawling.rules.addresses import Address
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class FetchTask:
     """One fetch. `dial` is the vetted address of a scheme that goes to a host; `may_dial` says of another port there whether it is one.
 
     secret: user:password of the order for the host, or empty. directories: those that administrators allow.

@@ -17,9 +17,9 @@ import pycurl
 from requests.exceptions import ChunkedEncodingError, InvalidHeader, ReadTimeout
 from urllib3 import HTTPHeaderDict
 
-from crawling.fetchers.faults import Forbidden, Stale, fault_of
-from crawling.fetchers.progress import say
-from crawling.rules.steps import Step
+from crawling.fetchers.faults import ForbiddenConnect, StaleConnection, fault_of
+from crawling.fetchers.progress import report_step
+from crawling.rules.steps import FetchStep
 
 #: so much libcurl reads at once, and no more is taken between two waits for bandwidth
 BUFFER_BYTES = 64 * 1024
@@ -39,7 +39,7 @@ END = -1
 RECEIVED = slice(128, 136)
 
 
-class Limits(NamedTuple):
+class TransferLimits(NamedTuple):
     """answer_seconds: the longest to wait for one whole answer; answer_bytes: the most to take of
     it, heads included; read_seconds: the longest between two pieces; first_byte_seconds: until it
     begins; most: bytes of the body that are wanted."""
@@ -65,7 +65,7 @@ class Transfer:
     body: whoever has the answer closes it. count: bytes that came, heads included; size: of the body.
     """
 
-    limits: Limits
+    limits: TransferLimits
     may_dial: Callable[[str, int], bool]
     is_cut: Callable[[], bool]
     received: Callable[[int], None] = lambda count: None
@@ -125,16 +125,16 @@ class Transfer:
         """
         host, port = address.addr[:2]
         if self._is_asked and not self.status:
-            raise Stale("the kept connection was closed before the answer")
+            raise StaleConnection("the kept connection was closed before the answer")
         if not self.may_dial(str(ip_address(host)), port):
-            raise Forbidden(f"{host} port {port} may not be connected to")
-        say(Step.CONNECTING)
+            raise ForbiddenConnect(f"{host} port {port} may not be connected to")
+        report_step(FetchStep.CONNECTING)
         self._opened.append(socket(address.family, address.socktype, address.protocol))
         return self._opened[-1]
 
     def _ask(self, *ends: Any) -> int:
         self._is_asked = True
-        say(Step.FETCHING)
+        report_step(FetchStep.FETCHING)
         self._quiet_until = time.monotonic() + self.limits.first_byte_seconds
         return int(pycurl.PREREQFUNC_OK)
 
@@ -150,7 +150,7 @@ class Transfer:
         if not self._is_asked or self.status:  # a proxy's, or behind the last chunk
             return None
         if not self.lines and self._is_left_over():
-            raise Stale("what came belongs to no answer")
+            raise StaleConnection("what came belongs to no answer")
         self.lines.append(line)
         if line not in (b"\r\n", b"\n"):
             return None
@@ -168,7 +168,7 @@ class Transfer:
             raise InvalidHeader("Content-Length is more than anybody can send")
         self.status = status
         self._is_enough = not self.wants(status, self.fields)
-        say(Step.READING)
+        report_step(FetchStep.READING)
         return END if self._is_enough else None
 
     def _is_left_over(self) -> bool:

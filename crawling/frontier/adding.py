@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crawling.frontier.excluding import readmit
-from crawling.frontier.sowing import sow_found
+from crawling.frontier.sowing import schedule_found_urls
 from crawling.frontier.types import Candidate
 from crawling.frontier.verdicts import drop_verdicts
 from crawling.models import Run, Url, UrlState, Verdict
@@ -34,5 +34,5 @@ def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int])
     out = Url.objects.filter(run=run, fingerprint__in=marks, state=UrlState.EXCLUDED, status__in=KEPT_OUT)
     ids = list(out.values_list("pk", flat=True))
     Url.objects.filter(pk__in=ids).update(depth=0, via=None)  # rules pass seeds, so the next look at them leaves it in
-    added = sow_found(run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers)
+    added = schedule_found_urls(run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers)
     return added + (readmit(run.pk, ids) if ids else 0)

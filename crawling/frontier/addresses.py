@@ -25,22 +25,22 @@ UNTIL_TURNS = "SELECT extract(epoch FROM due_at - clock_timestamp())::float8 - %
 FORGET = "DELETE FROM crawling_addressclock WHERE due_at < clock_timestamp() - interval '1 hour'"
 
 
-class Turn(NamedTuple):
+class AddressTurn(NamedTuple):
     """Seconds until the request may begin; without `is_taken`, until there are turns to be taken."""
 
     seconds: float
     is_taken: bool
 
 
-def take_turn(address: str, gap: float) -> Turn:
+def take_turn(address: str, gap: float) -> AddressTurn:
     """Take the next turn at an address, `gap` seconds after the one before."""
     with connection.cursor() as cursor:
         cursor.execute(TAKE, {"address": address, "gap": gap, "ahead": AHEAD_SECONDS})
         if row := cursor.fetchone():
-            return Turn(max(0.0, row[0]), is_taken=True)
+            return AddressTurn(max(0.0, row[0]), is_taken=True)
         cursor.execute(UNTIL_TURNS, [AHEAD_SECONDS, address])
         row = cursor.fetchone()
-    return Turn(max(gap, row[0] if row else 0.0), is_taken=False)
+    return AddressTurn(max(gap, row[0] if row else 0.0), is_taken=False)
 
 
 def forget_clocks() -> int:

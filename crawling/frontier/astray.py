@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.counting import COUNT_STATUSES, add_counts
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.retrying import requeue_failed
 from crawling.models import CrawlJob, Shift, UrlState
 from crawling.rules.addresses import fingerprint
@@ -56,7 +56,7 @@ MOST_LOOP_TRIES = 3
 Loop = tuple[list[int], list[int]]
 
 
-class Row(NamedTuple):
+class RedirectRow(NamedTuple):
     """What a run has of an address; leads_to: where it redirects, or None."""
 
     id: int
@@ -65,7 +65,7 @@ class Row(NamedTuple):
     leads_to: str | None
 
 
-def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[Outcome]) -> None:
+def fail_astray(cursor: CursorWrapper, shift: Shift, outcomes: Collection[UrlOutcome]) -> None:
     """Fail the redirects of a batch that lead into a loop or to nowhere, and those that led to them.
 
     To be called when the batch is written and counted. The caller holds the run's lock.
@@ -146,10 +146,10 @@ def _keeps_cookies(run_id: int) -> bool:
     return FetchingPart(**crawl.fetching).keeps_cookies
 
 
-def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[str, Row]:
+def _rows(cursor: CursorWrapper, run_id: int, targets: Iterable[str]) -> dict[str, RedirectRow]:
     addresses = list(targets)
     cursor.execute(FOLLOW, [run_id, [fingerprint(url) for url in addresses], addresses])
-    return {url: Row(*rest) for url, *rest in cursor.fetchall()}
+    return {url: RedirectRow(*rest) for url, *rest in cursor.fetchall()}
 
 
 def _fail(cursor: CursorWrapper, shift: Shift, ids: list[int], status: FetchStatus) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.db import connection
 
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.recording import record
 from crawling.models import Shift, UrlState
 from crawling.rules.statuses import FetchStatus, explain
-from crawling.rules.suspects import FAILS_FROM, Blame
+from crawling.rules.suspects import FAILS_FROM, PoisonSuspects
 
 #: where PostgreSQL itself was started anew meanwhile, the shift was lost with it, and no page is to blame
 BLAME = f"""
@@ -19,7 +19,7 @@ RETURNING id, losses
 """  # noqa: S608 - the states are constants
 
 
-def hold_against(shift: Shift, blame: Blame) -> None:
+def mark_poison_suspects(shift: Shift, blame: PoisonSuspects) -> None:
     """Count a shift's loss against URLs that it had in process; one that has lost too many shifts fails.
 
     `crawling.rules.suspects` says how the others are tried. The caller holds the run's lock.
@@ -29,4 +29,4 @@ def hold_against(shift: Shift, blame: Blame) -> None:
         cursor.execute(BLAME, {"shift": shift.pk, "began": shift.started_at, "ids": ids, "losses": blame.losses})
         guilty = [url_id for url_id, losses in cursor.fetchall() if losses >= FAILS_FROM]
     sentence = explain(FetchStatus.WORKER_DIED)
-    record(shift, [Outcome(url_id, UrlState.FAILED, FetchStatus.WORKER_DIED, sentence) for url_id in guilty], numbers=())
+    record(shift, [UrlOutcome(url_id, UrlState.FAILED, FetchStatus.WORKER_DIED, sentence) for url_id in guilty], numbers=())

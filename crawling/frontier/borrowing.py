@@ -31,7 +31,7 @@ WHERE name = %s AND shift_id IS NULL AND due_at = %s
 
 
 @dataclass(frozen=True, slots=True)
-class Borrowed:
+class BorrowedHost:
     """A host that is ours alone until `until`, and may be fetched from after `wait_seconds`."""
 
     name: str
@@ -39,15 +39,15 @@ class Borrowed:
     until: datetime
 
 
-def borrow_hosts(names: Collection[str], *, soon_seconds: float, seconds: float) -> dict[str, Borrowed]:
+def borrow_hosts(names: Collection[str], *, soon_seconds: float, seconds: float) -> dict[str, BorrowedHost]:
     """Keep everybody else from these hosts for so long; those that are leased, or not free soon, are left out."""
     with connection.cursor() as cursor:
         add_hosts(cursor, sorted(names))
         cursor.execute(BORROW, {"names": list(names), "soon": soon_seconds, "seconds": seconds})
-        return {row[0]: Borrowed(*row) for row in cursor.fetchall()}
+        return {row[0]: BorrowedHost(*row) for row in cursor.fetchall()}
 
 
-def return_host(host: Borrowed, delay_seconds: float) -> None:
+def return_host(host: BorrowedHost, delay_seconds: float) -> None:
     """Let the host go; it rests for the delay first, or for its own if that is longer."""
     with connection.cursor() as cursor:
         cursor.execute(RETURN, [delay_seconds, host.name, host.until])

@@ -16,7 +16,7 @@ from crawling.frontier.limits import pages_left
 from crawling.frontier.locking import locked_run
 from crawling.frontier.names import PASSES_GATE, gate_is_wanted
 from crawling.models import Run, Shift, UrlState
-from crawling.rules.budgets import NOTHING_SPENT, Spent
+from crawling.rules.budgets import NOTHING_SPENT, RequestsSpent
 from crawling.rules.outages import Outage, read_outage
 from crawling.rules.suspects import ALONE_FROM
 
@@ -148,10 +148,10 @@ class LeasedHost:
     backoffs: int = 0
     was_heard: bool = False
     outage: Outage | None = None
-    spent: Spent = NOTHING_SPENT
+    spent: RequestsSpent = NOTHING_SPENT
 
 
-class Leaving(NamedTuple):
+class ReturnedHost(NamedTuple):
     """A host that is given back: seconds until the next fetch may begin, the delay that was kept, and how often in a row it has said
     that it has too much to do. was_heard: it has answered this shift."""
 
@@ -191,7 +191,7 @@ def lease_hosts(
         cursor.execute(LEASE_HOSTS, {**due, "lease": lease_seconds, "delay": delay_seconds})
         rows = cursor.fetchall()
     hosts = [
-        LeasedHost(queue, host, name, wait, backoffs, heard, read_outage(json.loads(outage or "null")), Spent(*spent))
+        LeasedHost(queue, host, name, wait, backoffs, heard, read_outage(json.loads(outage or "null")), RequestsSpent(*spent))
         for queue, host, name, wait, backoffs, heard, outage, *spent in rows
     ]
     return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
@@ -259,7 +259,7 @@ def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
     return limits
 
 
-def let_go(shift: Shift, hosts: Sequence[Leaving]) -> None:
+def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
     """Give hosts back, each to rest as it has to."""
     if not hosts:
         return
@@ -275,23 +275,23 @@ def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
         cursor.execute(REST_QUEUES, [list(waits), list(waits.values())])
 
 
-class Asked(NamedTuple):
+class AskedHost(NamedTuple):
     """A host that was asked: the delay that is kept, and seconds until it may be asked again."""
 
     host_id: int
-    spent: Spent
+    spent: RequestsSpent
     delay_seconds: float
     wait_seconds: float
 
 
-def count_requests(shift: Shift, hosts: Iterable[Asked]) -> None:
+def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
     """Note how many requests the shift's hosts have had, and what rest they need: both outlive shifts, even one that is killed."""
     counts = sorted((one.host_id, *_parts(one.spent), one.delay_seconds, one.wait_seconds) for one in hosts)
     with connection.cursor() as cursor:
         cursor.execute(COUNT_REQUESTS, [*map(list, zip(*counts, strict=True)), shift.pk])
 
 
-def _parts(spent: Spent) -> tuple[datetime | None, int, int]:
+def _parts(spent: RequestsSpent) -> tuple[datetime | None, int, int]:
     return spent.at, spent.in_minute, spent.in_day
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 
 CAPACITY = 50_000
 
@@ -16,7 +16,7 @@ WHERE run_id = %s AND fingerprint = ANY(%s) AND duplicate_of IS NULL AND digest 
 """
 
 
-class Contents:
+class KnownContents:
     """The originals that a shift has met, the latest CAPACITY of them: url id by SHA-256. Exact; it only spares queries."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -36,7 +36,7 @@ class Contents:
             del self._urls[next(iter(self._urls))]
 
 
-def find_originals(cursor: CursorWrapper, run_id: int, outcomes: Sequence[Outcome], known: Contents) -> dict[bytes, int]:
+def find_originals(cursor: CursorWrapper, run_id: int, outcomes: Sequence[UrlOutcome], known: KnownContents) -> dict[bytes, int]:
     """Return the URL that had each content first, by SHA-256: known, stored, or the first of this batch.
 
     The caller holds the run's lock, so two shifts never take two originals for one content.

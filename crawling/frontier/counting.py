@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import Shift, UrlState
 
 #: of a minute and of a run, in the order of the values of `ADD_COUNTS`
@@ -55,7 +55,7 @@ ON CONFLICT (run_id, state, status) DO UPDATE SET urls = c.urls + excluded.urls
 def count_outcomes(
     cursor: CursorWrapper,
     shift: Shift,
-    outcomes: Collection[Outcome],
+    outcomes: Collection[UrlOutcome],
     queues: Mapping[int, int],
     *,
     discovered: int,
@@ -95,7 +95,7 @@ def count_outcomes(
     return int(cursor.fetchone()[0])
 
 
-def _count_answers(cursor: CursorWrapper, outcomes: Collection[Outcome], queues: Mapping[int, int]) -> None:
+def _count_answers(cursor: CursorWrapper, outcomes: Collection[UrlOutcome], queues: Mapping[int, int]) -> None:
     """Count answers and their bytes by host: what limits on each host go by."""
     pages: Counter[int] = Counter()
     sizes: Counter[int] = Counter()

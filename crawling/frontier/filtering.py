@@ -9,8 +9,8 @@ from django.db.models import Count
 from crawling.frontier.due import seeds_of
 from crawling.models import BlackListEntry, CrawlJob, RobotsException, Run
 from crawling.rules.addresses import read_address
-from crawling.rules.blacklist import Black, BlackKind, BlackList
-from crawling.rules.filters import Filters
+from crawling.rules.blacklist import BlackList, BlacklistKind, BlacklistMatch
+from crawling.rules.filters import UrlFilters
 from crawling.rules.scope import Reach, Scope
 
 #: what an archive says of robots.txt where nothing is excepted (WARC 1.1, `robots` of a warcinfo record)
@@ -19,14 +19,14 @@ OBEYED = "classic"
 
 def black_list() -> BlackList:
     rows = BlackListEntry.objects.filter(removed_at=None).order_by("pk").values_list("pk", "kind", "text", "reason")
-    return BlackList(Black(pk, BlackKind(kind), text, reason) for pk, kind, text, reason in rows)
+    return BlackList(BlacklistMatch(pk, BlacklistKind(kind), text, reason) for pk, kind, text, reason in rows)
 
 
-def filters_of(crawl: CrawlJob, run: Run | None = None, *, black: BlackList | None = None) -> Filters:
+def filters_of(crawl: CrawlJob, run: Run | None = None, *, black: BlackList | None = None) -> UrlFilters:
     """The rules that hold for a crawl; in a run, where its seeds redirect to counts as a seed, too. black: the list, if it is at hand."""
     seeds = [read_address(seed) for seed in crawl.seeds]
     scope = Scope.of_seeds(Reach(crawl.scope), [*seeds, *(seeds_of(run.pk) if run else ())], crawl.max_depth)
-    return Filters.of_order(scope, black or black_list(), crawl.filters)
+    return UrlFilters.of_order(scope, black or black_list(), crawl.filters)
 
 
 def rules_key(crawl: CrawlJob) -> str:

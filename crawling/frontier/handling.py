@@ -12,7 +12,7 @@ from crawling.models import Run, Url, UrlState
 from crawling.rules.statuses import FetchStatus
 
 
-class Deed(StrEnum):
+class UrlAction(StrEnum):
     """What can be done to URLs. A place in line is that among the URLs of the same host: hosts take turns by themselves."""
 
     FIRST = "first"
@@ -22,17 +22,17 @@ class Deed(StrEnum):
     PUT_BACK = "put_back"
 
 
-LANES = {Deed.FIRST: -1, Deed.USUAL: 0, Deed.LAST: 1}
+LANES = {UrlAction.FIRST: -1, UrlAction.USUAL: 0, UrlAction.LAST: 1}
 
 
-def handle(run: Run, deed: Deed, url_ids: Sequence[int]) -> int:
+def handle(run: Run, deed: UrlAction, url_ids: Sequence[int]) -> int:
     """Do it to those of the run's URLs that it fits: whatever waits, or, for PUT_BACK, whatever a hand took out; returns how many.
 
     The caller holds the run's lock. What a toe has in hand by then is fetched.
     """
-    if deed is Deed.TAKE_OUT:
+    if deed is UrlAction.TAKE_OUT:
         return exclude(run.pk, dict.fromkeys(url_ids, FetchStatus.TAKEN_OUT.sentence), FetchStatus.TAKEN_OUT)
-    if deed is Deed.PUT_BACK:
+    if deed is UrlAction.PUT_BACK:
         return readmit(run.pk, list(taken_out(run).filter(pk__in=url_ids).values_list("pk", flat=True)))
     waiting = Url.objects.filter(run=run, state=UrlState.QUEUED, pk__in=url_ids).exclude(lane=LANES[deed])
     return waiting.update(lane=LANES[deed])

@@ -30,7 +30,7 @@ WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
 UNFINISHED = WAITING | {UrlState.IN_PROCESS}
 
 
-class Meeting(NamedTuple):
+class Rediscovery(NamedTuple):
     """A candidate and what the row of its URL says."""
 
     fingerprint: int
@@ -39,7 +39,7 @@ class Meeting(NamedTuple):
     state: str
 
 
-def meet(cursor: CursorWrapper, run_id: int, ranking: Ranking, met: Sequence[Meeting], gains: dict[str, float]) -> None:
+def update_known_urls(cursor: CursorWrapper, run_id: int, ranking: Ranking, met: Sequence[Rediscovery], gains: dict[str, float]) -> None:
     """Let the least depth count, and let gains be received. The caller holds the run's lock."""
     shorter = [row for row in met if row.candidate.depth < row.depth and row.state in WAITING]
     if shorter:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from crawling.frontier.locking import locked_run
-from crawling.logbook import Line, write_all
+from crawling.logbook import NewLogLine, write_all
 from crawling.models import Level, Shift
 from crawling.rules.outages import Outage
 from crawling.rules.statuses import FetchStatus
@@ -28,7 +28,7 @@ WHERE q.id = kept.id AND h.id = q.host_id AND h.shift_id = %(shift)s
 TOLD_SECONDS = 600.0
 
 
-class Found(NamedTuple):
+class OutageChange(NamedTuple):
     """What a shift found of a host; outage None: it answers again. is_given_up: its URLs fail."""
 
     queue_id: int
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     is_given_up: bool
 
 
-def keep_outages(shift: Shift, found: Sequence[Found]) -> None:
+def keep_outages(shift: Shift, found: Sequence[OutageChange]) -> None:
     """Write down what was found of hosts that are still leased, and tell the run's log."""
     if not found:
         return
@@ -57,15 +57,15 @@ def _retry_at(outage: Outage | None) -> datetime | None:
     return outage.retry_at if outage and outage.status != FetchStatus.HOST_BUSY else None
 
 
-def _line(found: Found) -> Line | None:
+def _line(found: OutageChange) -> NewLogLine | None:
     """The beginning and the end of an outage stand in the log; of a rest that a host asks for, only if it is long."""
     outage = found.outage
     if outage is None:
         return None
     if found.is_given_up:
-        return Line(f"{found.name} is given up. {outage.last_words}", Level.WARNING)
+        return NewLogLine(f"{found.name} is given up. {outage.last_words}", Level.WARNING)
     if outage.status == FetchStatus.HOST_BUSY:
         is_told = (outage.retry_at - datetime.now(UTC)).total_seconds() > TOLD_SECONDS
     else:
         is_told = outage.tries == 1
-    return Line(f"{found.name}: {outage.sentence}", Level.WARNING) if is_told else None
+    return NewLogLine(f"{found.name}: {outage.sentence}", Level.WARNING) if is_told else None

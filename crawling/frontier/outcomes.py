@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.parcels import CapturedExchange
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.rules.traps import Pattern
@@ -15,7 +15,7 @@ Digest = bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerAnswer:
     """What a server answered; becomes the page's row, whose fields say what each is.
 
     digest: b"" where the content counts for nothing, as an error's. pattern: of the page's URL.
@@ -57,7 +57,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UrlOutcome:
     """What became of one try at a URL. With `retry_seconds` it goes back to the queue, not before then."""
 
     url_id: int
@@ -65,7 +65,7 @@ class Outcome:
     status: int
     error: str = ""
     retry_seconds: float | None = None
-    answer: Answer | None = None
+    answer: ServerAnswer | None = None
     links: Sequence[Candidate] = field(default_factory=tuple)
     refusals: Sequence[Refusal] = ()
-    parcel: Parcel | None = None
+    parcel: CapturedExchange | None = None

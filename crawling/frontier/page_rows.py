@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from crawling.frontier.copying import copy_in
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import ExtractedRow
 
 
@@ -14,12 +14,12 @@ def as_text(value: str) -> str:
     return value if value.isascii() and "\0" not in value else value.replace("\0", "").encode(errors="replace").decode()
 
 
-def keep_extracted(run_id: int, outcomes: Sequence[Outcome]) -> None:
+def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
     rows = [(outcome.url_id, *row) for outcome in outcomes if outcome.answer for row in outcome.answer.extracted]
     copy_in(ExtractedRow, [{"run_id": run_id, "url_id": url, "name": name, "value": as_text(value)} for url, name, value in rows])
 
 
-def page_row(run_id: int, outcome: Outcome, originals: Mapping[bytes, int]) -> dict[str, object]:
+def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -> dict[str, object]:
     answer = outcome.answer
     assert answer is not None
     place = outcome.parcel.place if outcome.parcel else None

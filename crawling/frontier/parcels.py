@@ -9,7 +9,7 @@ from crawling.rules.exchanges import Exchange
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArchiveLocation:
     """Where the archive has it: the record's file, offset and length there; `is_revisit`: the payload is in another record."""
 
     file_id: int
@@ -20,7 +20,7 @@ class Place:
 
 
 @dataclass(eq=False, slots=True)
-class Parcel:
+class CapturedExchange:
     """An exchange and what the archive wants to know besides. `place` is set once it is kept.
 
     unchanged_since: id of the earlier page whose document the server says is still right.
@@ -36,4 +36,4 @@ class Parcel:
     has_page: bool = True
     outlinks: Sequence[str] = ()
     sha256: bytes = b""
-    place: Place | None = None
+    place: ArchiveLocation | None = None

@@ -26,7 +26,7 @@ from crawling.models import (
 
 
 @dataclass(frozen=True)
-class Part:
+class CheckpointTable:
     """One file of a checkpoint.
 
     query: one JSON object a row; `id` and what refers to an id are those of the server that wrote it.
@@ -45,14 +45,14 @@ class Part:
 
 #: Hosts and robots.txt are everybody's: what the other server knows of them itself, stands.
 SHARED = (
-    Part(
+    CheckpointTable(
         "hosts",
         Host,
         """SELECT jsonb_build_object('name', h.name, 'delay_seconds', h.delay_seconds, 'due_at', CASE WHEN h.shift_id IS NULL
                 THEN h.due_at ELSE transaction_timestamp() + make_interval(secs => h.delay_seconds) END)
             FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id WHERE q.run_id = %(run)s ORDER BY h.name""",
     ),
-    Part(
+    CheckpointTable(
         "robots",
         RobotsFile,
         """SELECT to_jsonb(r) FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
@@ -63,7 +63,7 @@ SHARED = (
 
 #: What a shift has in process is written as waiting and untried: nobody will report on it elsewhere. In the order of the references.
 OWN = (
-    Part(
+    CheckpointTable(
         "queues",
         HostQueue,
         f"""SELECT to_jsonb(q) - '{{run_id,host_id}}'::text[]
@@ -79,7 +79,7 @@ OWN = (
         renewed="queue",
         given={"domain": "coalesce(r.domain, '')"},  # older checkpoints lack it
     ),
-    Part(
+    CheckpointTable(
         "urls",
         Url,
         f"""SELECT to_jsonb(u) - '{{run_id,shift_id}}'::text[]
@@ -90,7 +90,7 @@ OWN = (
         renewed="url",
         references={"queue_id": "queue", "via": "url"},
     ),
-    Part(
+    CheckpointTable(
         "pages",
         Page,
         """SELECT to_jsonb(p) - '{run_id,unchanged_since}'::text[]
@@ -103,32 +103,34 @@ OWN = (
             "reused_from": "CASE WHEN r.reused_from IS NOT NULL THEN 0 END",
         },
     ),
-    Part(
+    CheckpointTable(
         "extracted",
         ExtractedRow,
         "SELECT to_jsonb(e) - '{id,run_id}'::text[] FROM crawling_extractedrow e WHERE e.run_id = %(run)s ORDER BY e.id",
         references={"url_id": "url"},
     ),
-    Part(
+    CheckpointTable(
         "patterns",
         TrapPattern,
         "SELECT to_jsonb(t) - '{id,run_id}'::text[] FROM crawling_trappattern t WHERE t.run_id = %(run)s ORDER BY t.id",
     ),
-    Part(
+    CheckpointTable(
         "verdicts",
         Verdict,
         "SELECT to_jsonb(v) - '{id,run_id}'::text[] FROM crawling_verdict v WHERE v.run_id = %(run)s ORDER BY v.id",
         references={"via": "url"},
     ),
-    Part(
+    CheckpointTable(
         "verdict_counts",
         VerdictCount,
         "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_verdictcount c WHERE c.run_id = %(run)s ORDER BY c.id",
     ),
-    Part("opic", LambdaRow, "SELECT to_jsonb(l) - 'run_id' FROM crawling_lambdarow l WHERE l.run_id = %(run)s"),
-    Part("reranking", Reranking, "SELECT to_jsonb(r) - 'run_id' FROM crawling_reranking r WHERE r.run_id = %(run)s"),
-    Part("counts", RunCount, "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runcount c WHERE c.run_id = %(run)s ORDER BY c.id"),
-    Part(
+    CheckpointTable("opic", LambdaRow, "SELECT to_jsonb(l) - 'run_id' FROM crawling_lambdarow l WHERE l.run_id = %(run)s"),
+    CheckpointTable("reranking", Reranking, "SELECT to_jsonb(r) - 'run_id' FROM crawling_reranking r WHERE r.run_id = %(run)s"),
+    CheckpointTable(
+        "counts", RunCount, "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runcount c WHERE c.run_id = %(run)s ORDER BY c.id"
+    ),
+    CheckpointTable(
         "statuses",
         RunStatusCount,
         "SELECT to_jsonb(c) - '{id,run_id}'::text[] FROM crawling_runstatuscount c WHERE c.run_id = %(run)s ORDER BY c.id",

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.counting import ADD_COUNTS, COUNT_DONE, COUNT_STATUSES
-from crawling.frontier.sowing import sow
+from crawling.frontier.sowing import schedule_urls
 from crawling.frontier.types import Candidate
 from crawling.logbook import write
 from crawling.models import Level, Run, TrapPattern, UrlState
@@ -62,13 +62,13 @@ def catch(
     cursor: CursorWrapper, run: Run, trapped: Sequence[Candidate], *, numbers: Sequence[int], gains: dict[str, float] | None = None
 ) -> int:
     """Take up URLs of suspicious patterns without queueing them; returns how many were new. The caller holds the run's lock."""
-    caught = sow(run, trapped, numbers=numbers, state=UrlState.QUARANTINED, gains=gains)
+    caught = schedule_urls(run, trapped, numbers=numbers, state=UrlState.QUARANTINED, gains=gains)
     patterns = {candidate.trap.key: candidate.trap for candidate in trapped if candidate.trap}
     keys = sorted(patterns)
     cursor.execute(ADD_PATTERNS, [run.pk, keys, [patterns[key].text for key in keys], [patterns[key].rule or "yield" for key in keys]])
     for key, state, is_new in cursor.fetchall():
         if is_new:
-            tell(run.pk, patterns[key])
+            log_quarantine(run.pk, patterns[key])
         elif state == TrapState.APPROVED:  # in the moment before the shift heard of it
             caught -= let_go(cursor, run.pk, key)
     return caught
@@ -86,7 +86,7 @@ def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
     return int(cursor.fetchone()[0])
 
 
-def tell(run_id: int, pattern: Pattern) -> None:
+def log_quarantine(run_id: int, pattern: Pattern) -> None:
     """Say in the run's log what is held, and why."""
     why = REASONS[pattern.rule or "yield"]
     write(

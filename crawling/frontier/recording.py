@@ -13,20 +13,20 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.astray import fail_astray
 from crawling.frontier.budget import within_budget
-from crawling.frontier.chronicle import Chronicle
-from crawling.frontier.contents import Contents, find_originals
+from crawling.frontier.chronicle import OutcomeLog
+from crawling.frontier.contents import KnownContents, find_originals
 from crawling.frontier.copying import copy_in
 from crawling.frontier.counting import count_outcomes
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.lengths import commit_lengths, commit_lengths_alone
 from crawling.frontier.locking import insist, locked_run
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.page_rows import as_text, keep_extracted, page_row
 from crawling.frontier.quarantine import catch
-from crawling.frontier.sowing import add_queues, sow
+from crawling.frontier.sowing import add_queues, schedule_urls
 from crawling.frontier.verdicts import keep_refusals
-from crawling.frontier.watching import Watch, watch_yields
-from crawling.frontier.weighing import gains_of, refund
+from crawling.frontier.watching import PatternWatch, watch_yields
+from crawling.frontier.weighing import credit_gains, return_unspent
 from crawling.models import Page, Shift, UrlState
 from crawling.rules.statuses import FetchStatus
 
@@ -64,15 +64,15 @@ FROM counted WHERE q.id = counted.queue_id
 
 
 @dataclass
-class Memory:
+class RecordingState:
     """What a shift remembers from batch to batch: what it has told of, whose content it has met, and which patterns it watches."""
 
-    chronicle: Chronicle = field(default_factory=Chronicle)
-    contents: Contents = field(default_factory=Contents)
-    watch: Watch = field(default_factory=Watch)
+    chronicle: OutcomeLog = field(default_factory=OutcomeLog)
+    contents: KnownContents = field(default_factory=KnownContents)
+    watch: PatternWatch = field(default_factory=PatternWatch)
 
 
-class Settled(NamedTuple):
+class SettledUrl(NamedTuple):
     """A URL that was still the shift's."""
 
     queue_id: int
@@ -82,10 +82,10 @@ class Settled(NamedTuple):
 
 def record(
     shift: Shift,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[UrlOutcome],
     *,
     numbers: Sequence[int],
-    memory: Memory | None = None,
+    memory: RecordingState | None = None,
     lengths: Mapping[int, int] | None = None,
 ) -> Collection[int]:
     """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all.
@@ -96,7 +96,7 @@ def record(
         if lengths:
             commit_lengths_alone(shift, lengths)
         return ()
-    memory = memory or Memory()
+    memory = memory or RecordingState()
     with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
         settled = _settle(cursor, shift, outcomes)
         if not settled:
@@ -114,15 +114,15 @@ def record(
         refusals += [refusal for outcome in kept for refusal in outcome.refusals]
         if refusals:
             keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
-        gains = gains_of(cursor, run, kept, {url: row.rank for url, row in settled.items()})
+        gains = credit_gains(cursor, run, kept, {url: row.rank for url, row in settled.items()})
         if trapped := [link for link in links if link.trap]:
             # of both at once: new hosts in one order, or two runs may wait for each other
             add_queues(cursor, run.pk, links, numbers=numbers)
         known: set[str] = set()
         wanted = [link for link in links if not link.trap]
-        discovered = sow(run, wanted, numbers=numbers, gains=gains, known=known)
+        discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
         caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
-        refund(run, gains)
+        return_unspent(run, gains)
         held = watch_yields(cursor, run, kept, originals, known, memory.watch)
         failed = count_outcomes(
             cursor,
@@ -139,7 +139,9 @@ def record(
     return settled.keys()
 
 
-def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[int], memory: Memory, lengths: Mapping[int, int]) -> None:
+def record_all(
+    shift: Shift, outcomes: Sequence[UrlOutcome], *, numbers: Sequence[int], memory: RecordingState, lengths: Mapping[int, int]
+) -> None:
     """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on, also with its links.
 
     Where others are in the way it is tried again.
@@ -152,11 +154,13 @@ def record_all(shift: Shift, outcomes: Sequence[Outcome], *, numbers: Sequence[i
                 record(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
             except DataError as error:
                 logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
-                fault = Outcome(outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}", links=outcome.links)
+                fault = UrlOutcome(
+                    outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}", links=outcome.links
+                )
                 _record_fault(shift, fault, numbers, memory)
 
 
-def _record_fault(shift: Shift, fault: Outcome, numbers: Sequence[int], memory: Memory) -> None:
+def _record_fault(shift: Shift, fault: UrlOutcome, numbers: Sequence[int], memory: RecordingState) -> None:
     """Its links, too, unless it is they that the database refuses."""
     try:
         record(shift, [fault], numbers=numbers, memory=memory)
@@ -164,7 +168,7 @@ def _record_fault(shift: Shift, fault: Outcome, numbers: Sequence[int], memory: 
         record(shift, [replace(fault, links=())], numbers=numbers, memory=memory)
 
 
-def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) -> dict[int, Settled]:
+def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[UrlOutcome]) -> dict[int, SettledUrl]:
     cursor.execute(
         SETTLE_URLS,
         {
@@ -176,7 +180,7 @@ def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[Outcome]) ->
             "shift": shift.pk,
         },
     )
-    return {url_id: Settled(*rest) for url_id, *rest in cursor.fetchall()}
+    return {url_id: SettledUrl(*rest) for url_id, *rest in cursor.fetchall()}
 
 
 def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:

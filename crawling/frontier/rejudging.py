@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from crawling.frontier.excluding import exclude, readmit
-from crawling.frontier.sowing import sow_found
+from crawling.frontier.sowing import schedule_found_urls
 from crawling.frontier.types import Candidate
 from crawling.frontier.verdicts import drop_verdicts
 from crawling.models import Run, Url, UrlState, Verdict
 from crawling.rules.addresses import read_address
-from crawling.rules.filters import Filters, Rule, Ruling
+from crawling.rules.filters import Rule, Ruling, UrlFilters
 from crawling.rules.statuses import FetchStatus
 
 #: rows looked at in one transaction
@@ -26,7 +26,7 @@ COME_BACK_WITH = {
 RULED = frozenset({FetchStatus.FILTERED, FetchStatus.BLACK_LISTED})
 
 
-class Step(NamedTuple):
+class RejudgedBatch(NamedTuple):
     """How many URLs a batch took out and brought back, and the fingerprint to go on behind; None: it was the last."""
 
     out: int
@@ -39,7 +39,7 @@ def status_of(ruling: Ruling) -> FetchStatus:
     return FetchStatus.BLACK_LISTED if ruling.rule is Rule.BLACK_LIST else FetchStatus.FILTERED
 
 
-def rejudge_urls(run: Run, filters: Filters, changed: Collection[str], *, after: int) -> Step:
+def rejudge_urls(run: Run, filters: UrlFilters, changed: Collection[str], *, after: int) -> RejudgedBatch:
     """Judge the next of the run's URLs anew. The caller holds the run's lock. `changed`: fields of the order."""
     rows = list(Url.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH])
     out: dict[FetchStatus, dict[int, str]] = {FetchStatus.FILTERED: {}, FetchStatus.BLACK_LISTED: {}}
@@ -48,14 +48,14 @@ def rejudge_urls(run: Run, filters: Filters, changed: Collection[str], *, after:
         if row.state == UrlState.QUEUED:
             ruling = judge(row, filters)
             if not ruling.admits:
-                out[status_of(ruling)][row.pk] = told(ruling)
+                out[status_of(ruling)][row.pk] = describe_ruling(ruling)
         elif row.state == UrlState.EXCLUDED and _comes_back(row, filters, changed):
             back.append(row.pk)
     gone = sum(exclude(run.pk, errors, status) for status, errors in out.items() if errors)
-    return Step(gone, readmit(run.pk, back) if back else 0, _next(rows))
+    return RejudgedBatch(gone, readmit(run.pk, back) if back else 0, _next(rows))
 
 
-def rejudge_verdicts(run: Run, filters: Filters, *, numbers: Sequence[int], after: int) -> Step:
+def rejudge_verdicts(run: Run, filters: UrlFilters, *, numbers: Sequence[int], after: int) -> RejudgedBatch:
     """Let in what was kept out when it was met, and passes now. The caller holds the run's lock."""
     rows = list(Verdict.objects.filter(run=run, fingerprint__gt=after).order_by("fingerprint")[:BATCH])
     found = []
@@ -68,20 +68,20 @@ def rejudge_verdicts(run: Run, filters: Filters, *, numbers: Sequence[int], afte
             passing.append(row)
     if passing:
         drop_verdicts(run.pk, passing)
-    return Step(0, sow_found(run, found, numbers=numbers), _next(rows))
+    return RejudgedBatch(0, schedule_found_urls(run, found, numbers=numbers), _next(rows))
 
 
-def judge(row: Url, filters: Filters) -> Ruling:
+def judge(row: Url, filters: UrlFilters) -> Ruling:
     """What the rules say of a URL that the run knows."""
     return filters.judge(read_address(row.url), depth=row.depth, hops=max(0, row.hops - 1), is_seed=row.depth == 0)
 
 
-def told(ruling: Ruling) -> str:
+def describe_ruling(ruling: Ruling) -> str:
     """The rule that decided, as it is told of a URL."""
     return f"Rule {ruling.rule.number}, {ruling.rule.words}: {ruling.sentence}."
 
 
-def _comes_back(row: Url, filters: Filters, changed: Collection[str]) -> bool:
+def _comes_back(row: Url, filters: UrlFilters, changed: Collection[str]) -> bool:
     if row.status in RULED:
         return judge(row, filters).admits
     return any(row.status == status and not fields.isdisjoint(changed) for status, fields in COME_BACK_WITH.items())

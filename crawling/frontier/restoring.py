@@ -9,7 +9,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.errors import CheckpointTrouble
 from crawling.frontier.counting import sum_up
-from crawling.frontier.parts import OWN, SHARED, Part
+from crawling.frontier.parts import OWN, SHARED, CheckpointTable
 from crawling.rules.addresses import dns_name
 
 Lines = Callable[[str], Iterable[str]]
@@ -87,7 +87,7 @@ def renew_ids(cursor: CursorWrapper, word: str, table: str) -> None:
     cursor.execute(f"ANALYZE new_{word}")
 
 
-def _fill(cursor: CursorWrapper, part: Part, run_id: int, columns: Collection[str]) -> None:
+def _fill(cursor: CursorWrapper, part: CheckpointTable, run_id: int, columns: Collection[str]) -> None:
     table = part.model._meta.db_table
     values = {"run_id": "%(run)s", **part.given}
     joins = ""

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from crawling.models import Page, Run
-from crawling.rules.revisits import Check, due_again
+from crawling.rules.revisits import RevisitCheck, due_again
 
 #: of each URL the latest times that its server was asked, and the page whose record has the document
 CHECKS = """
@@ -35,11 +35,11 @@ def find_steady(run: Run, url_ids: Collection[int], *, days: int) -> dict[int, P
     if run.number == 1 or not url_ids:
         return {}
     values: dict[str, Any] = {"crawl": run.crawl_id, "number": run.number, "urls": list(url_ids), "most": MOST_CHECKS}
-    checks, latest = defaultdict[int, list[Check]](list), dict[int, int]()
+    checks, latest = defaultdict[int, list[RevisitCheck]](list), dict[int, int]()
     with connection.cursor() as cursor:
         cursor.execute(CHECKS, values)
         for url_id, at, digest, page in cursor.fetchall():
-            checks[url_id].append(Check(at, bytes(digest)))
+            checks[url_id].append(RevisitCheck(at, bytes(digest)))
             latest.setdefault(url_id, page)
     now = timezone.now()
     steady = {url_id: page for url_id, page in latest.items() if due_again(checks[url_id], timedelta(days=days)) > now}

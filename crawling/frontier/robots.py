@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from django.db import connection
 
-from crawling.logbook import Line, write_all
+from crawling.logbook import NewLogLine, write_all
 from crawling.models import Level, RobotsFile
 from crawling.rules.statuses import NO_ANSWERS, explain, is_answer
 
@@ -65,15 +65,15 @@ def keep_all_robots(run_id: int, answers: Collection[tuple[str, int, bytes]]) ->
     write_all(run_id, [_line(*answer, holds_on=keep_robots(*answer)) for answer in answers])
 
 
-def _line(origin: str, status: int, body: bytes, *, holds_on: bool) -> Line:
+def _line(origin: str, status: int, body: bytes, *, holds_on: bool) -> NewLogLine:
     address, said = f"{origin}/robots.txt", explain(status).rstrip(".")
     if holds_on:
-        return Line(f"robots.txt unavailable ({said}): the one that was had before goes on holding.", Level.WARNING, address)
+        return NewLogLine(f"robots.txt unavailable ({said}): the one that was had before goes on holding.", Level.WARNING, address)
     if not is_answer(status):
-        return Line(f"robots.txt unavailable ({said}): nothing is fetched there until it answers.", Level.WARNING, address)
+        return NewLogLine(f"robots.txt unavailable ({said}): nothing is fetched there until it answers.", Level.WARNING, address)
     if status < 300:
-        return Line(f"robots.txt fetched: {len(body):,} bytes.", url=address)
-    return Line(f"No robots.txt ({said}): everything may be fetched.", url=address)
+        return NewLogLine(f"robots.txt fetched: {len(body):,} bytes.", url=address)
+    return NewLogLine(f"No robots.txt ({said}): everything may be fetched.", url=address)
 
 
 def keep_robots(origin: str, status: int, body: bytes) -> bool:

@@ -10,7 +10,7 @@ from crawling.rules.addresses import Address
 CAPACITY = 200_000
 
 
-class Seen:
+class SeenUrls:
     """The URLs a shift has handed to the frontier with the least depth of each, the latest CAPACITY of them; shared by its toes."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:

@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 
 from crawling.frontier.counting import count_seeds
 from crawling.frontier.hosts import add_hosts
-from crawling.frontier.meeting import Meeting, meet
+from crawling.frontier.meeting import Rediscovery, update_known_urls
 from crawling.frontier.placing import loads_of
 from crawling.frontier.types import Candidate
 from crawling.frontier.weighing import ranking_of
@@ -59,7 +59,7 @@ FROM unnest(%s::bigint[], %s::int[]) AS added(id, n) WHERE q.id = added.id
 FIND_SEEN = "SELECT fingerprint, url, depth, state FROM crawling_url WHERE run_id = %s AND fingerprint = ANY(%s)"
 
 
-def sow(
+def schedule_urls(
     run: Run,
     candidates: Sequence[Candidate],
     *,
@@ -78,11 +78,11 @@ def sow(
         return 0
     with connection.cursor() as cursor:
         queues = _queues(cursor, run.pk, candidates, numbers)
-        sower = _Sower(cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains)
+        sower = _Scheduler(cursor, run.pk, ranking_of(run), queues, state, {} if gains is None else gains)
         left = [(fingerprint(url), candidate) for url, candidate in _once(candidates).items()]
         while left:
             left = sower.add(left)
-        meet(cursor, run.pk, sower.ranking, sower.met, sower.gains)
+        update_known_urls(cursor, run.pk, sower.ranking, sower.met, sower.gains)
         if known is not None:
             known.update(meeting.candidate.address.url for meeting in sower.met)
         if state == UrlState.QUEUED:
@@ -99,9 +99,9 @@ def _once(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
     return once
 
 
-def sow_found(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
+def schedule_found_urls(run: Run, candidates: Sequence[Candidate], *, numbers: Sequence[int]) -> int:
     """Queue what no shift brings, and count it; returns how many were new. The caller holds the run's lock."""
-    added = sow(run, candidates, numbers=numbers)
+    added = schedule_urls(run, candidates, numbers=numbers)
     if added:
         count_seeds(run.pk, added)
     return added
@@ -146,8 +146,8 @@ def _queues(
 
 
 @dataclass
-class _Sower:
-    """One call of `sow`. added: new URLs by queue; met: those that were known."""
+class _Scheduler:
+    """One call of `schedule_urls`. added: new URLs by queue; met: those that were known."""
 
     cursor: CursorWrapper
     run_id: int
@@ -156,7 +156,7 @@ class _Sower:
     state: UrlState
     gains: dict[str, float]
     added: Counter[int] = field(default_factory=Counter)
-    met: list[Meeting] = field(default_factory=list)
+    met: list[Rediscovery] = field(default_factory=list)
 
     def add(self, candidates: list[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
         """Insert those whose fingerprint is free, count them by queue, and return those that must try the next fingerprint.
@@ -176,7 +176,7 @@ class _Sower:
         for mark, candidate in refused:
             url, depth, state = rows[mark]
             if url == candidate.address.url:
-                self.met.append(Meeting(mark, candidate, depth, state))
+                self.met.append(Rediscovery(mark, candidate, depth, state))
             else:
                 left.append((_next(mark), candidate))
         return left

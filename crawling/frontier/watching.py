@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from django.db.backends.utils import CursorWrapper
 
-from crawling.frontier.outcomes import Answer, Outcome
-from crawling.frontier.quarantine import hold, tell
+from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.quarantine import hold, log_quarantine
 from crawling.models import Run, TrapPattern
 from crawling.rules.simhash import folded, is_alike
 from crawling.rules.trapgate import TrapState
@@ -31,7 +31,7 @@ RETURNING p.key, p.state, p.fetched, p.fresh
 
 
 @dataclass
-class Tally:
+class PatternWorth:
     """Of one pattern: the latest texts that were new, whether each of the latest pages led to more
     of its kind, and the pages that its row does not count yet.
 
@@ -50,14 +50,14 @@ class Tally:
     def is_growing(self) -> bool:
         return 2 * sum(self.leads_on) >= LATEST
 
-    def count(self, answer: Answer, *, is_copy: bool, leads_on: bool) -> None:
+    def count(self, answer: ServerAnswer, *, is_copy: bool, leads_on: bool) -> None:
         """Count a page. A copy is worth nothing, nor is one that says what one of the latest said."""
         self.leads_on.append(leads_on)
         self.fetched += 1
         self.fresh += not is_copy and self._says_something_new(answer)
         self.is_row = self.is_row or self.fetched >= WATCHED_FROM
 
-    def _says_something_new(self, answer: Answer) -> bool:
+    def _says_something_new(self, answer: ServerAnswer) -> bool:
         if answer.simhash is None:
             short = folded(answer.abstract)  # which holds all of so short a text
             is_new = short not in self.short_texts
@@ -68,23 +68,23 @@ class Tally:
         return is_new
 
 
-class Watch:
+class PatternWatch:
     """The patterns that a shift has fetched pages of, the latest MOST_PATTERNS of them."""
 
     def __init__(self) -> None:
-        self._tallies: dict[int, Tally] = {}
+        self._tallies: dict[int, PatternWorth] = {}
 
     def count(
         self,
-        outcome: Outcome,
+        outcome: UrlOutcome,
         originals: Mapping[bytes, int],
         known: Collection[str],
-    ) -> Tally | None:
+    ) -> PatternWorth | None:
         """Count a page under its pattern, if it has one and was read. known: URLs found again."""
         answer = outcome.answer
         if answer is None or answer.pattern is None or not answer.digest:
             return None
-        tally = self._tallies.pop(answer.pattern.key, None) or Tally(answer.pattern)
+        tally = self._tallies.pop(answer.pattern.key, None) or PatternWorth(answer.pattern)
         self._tallies[answer.pattern.key] = tally
         if len(self._tallies) > MOST_PATTERNS:
             del self._tallies[next(iter(self._tallies))]
@@ -98,10 +98,10 @@ class Watch:
 def watch_yields(
     cursor: CursorWrapper,
     run: Run,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[UrlOutcome],
     originals: Mapping[bytes, int],
     known: Collection[str],
-    watch: Watch,
+    watch: PatternWatch,
 ) -> int:
     """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little; returns how many those were.
 
@@ -119,7 +119,7 @@ def watch_yields(
         is_poor = fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
         if state == TrapState.WATCHED and is_poor:
             TrapPattern.objects.filter(run=run, key=key).update(state=TrapState.QUARANTINED, rule="yield")
-            tell(run.pk, tallies[key].pattern)
+            log_quarantine(run.pk, tallies[key].pattern)
             held += hold(cursor, run.pk, key)
         elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
             held += hold(cursor, run.pk, key)

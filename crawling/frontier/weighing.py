@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from django.db.backends.utils import CursorWrapper
 from django.db.models import F
 
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import LambdaRow, Run, RunTotal, UrlState
 from crawling.rules.opic import LambdaPage
 from crawling.rules.ranking import Order, Ranking
@@ -28,7 +28,7 @@ def ranking_of(run: Run) -> Ranking:
     return Ranking(order, weights.links_weight, weights.url_weight, weights.importance, level or 0.0)
 
 
-def gains_of(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], ranks: Mapping[int, float]) -> dict[str, float]:
+def credit_gains(cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]) -> dict[str, float]:
     """What each URL gains by a batch: best-first counts links, OPIC moves credit; the other orders give nothing.
 
     ranks: of the batch's own URLs by id. The caller holds the run's lock.
@@ -39,7 +39,7 @@ def gains_of(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], ranks
     return _spend(cursor, run, outcomes, ranks) if order is Order.OPIC else {}
 
 
-def _spend(cursor: CursorWrapper, run: Run, outcomes: Sequence[Outcome], ranks: Mapping[int, float]) -> dict[str, float]:
+def _spend(cursor: CursorWrapper, run: Run, outcomes: Sequence[UrlOutcome], ranks: Mapping[int, float]) -> dict[str, float]:
     """Let pages spend their credit. Had the Lambda page more than any of them, its turn was before theirs."""
     ended = [outcome for outcome in outcomes if outcome.state != UrlState.QUEUED]
     if not ended:
@@ -67,7 +67,7 @@ def _unfinished(run: Run) -> int:
     return max(1, left or 0)
 
 
-def refund(run: Run, gains: Mapping[str, float]) -> None:
+def return_unspent(run: Run, gains: Mapping[str, float]) -> None:
     """Give what reached nobody who waits to the Lambda page: a page that was fetched before will not spend it."""
     if gains and run.crawl.visit_order == Order.OPIC:
         LambdaRow.objects.filter(run=run).update(credit=F("credit") + sum(gains.values()))

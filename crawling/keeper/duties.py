@@ -28,13 +28,13 @@ logger = logging.getLogger(__name__)
 AT_A_TIME_SECONDS = 0.5
 
 
-def start_what_is_due() -> None:
+def start_due_crawls() -> None:
     """Ask the bank for the shifts that are due and not asked for."""
     for process_id in _some(DUE):
         ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=process_id))
 
 
-def settle_what_was_left() -> None:
+def settle_leftovers() -> None:
     """Finish steps that a crash cut off: each run is brought to where its rows say it should be."""
     for run_id in _some(UNREGISTERED):
         enroll(Run.objects.get(pk=run_id))

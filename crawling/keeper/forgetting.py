@@ -12,7 +12,7 @@ from allocation.services import forget_sent
 DELIVERED = timedelta(days=1)
 
 
-def forget_what_is_over() -> None:
+def delete_expired_rows() -> None:
     """Delete it. Of many messages ten thousand at a time: other duties wait meanwhile."""
     forget_sent(older_than=DELIVERED)
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()

@@ -42,7 +42,7 @@ def deliver_starts() -> int:
     return deliver([OutboxKind.START])
 
 
-def deliver_the_rest() -> int:
+def deliver_other_messages() -> int:
     """Close lost shifts, serve those whom a release left over; both may have to wait for locks."""
     return deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
 

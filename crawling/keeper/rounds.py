@@ -26,16 +26,16 @@ from crawling.keeper.duties import (
     enroll_anew,
     forget_cold_pages,
     rank_anew,
-    settle_what_was_left,
-    start_what_is_due,
+    settle_leftovers,
+    start_due_crawls,
 )
-from crawling.keeper.forgetting import forget_what_is_over
+from crawling.keeper.forgetting import delete_expired_rows
 from crawling.keeper.leader import Leadership
-from crawling.keeper.messages import deliver_starts, deliver_the_rest, resend
+from crawling.keeper.messages import deliver_other_messages, deliver_starts, resend
 from crawling.services.inquiries import tidy_inquiries
 from crawling.services.keeping import RunsKeeper
 from crawling.services.measuring import measure_disk
-from crawling.services.noticing import notice_what_lasts
+from crawling.services.noticing import raise_ongoing_alerts
 from crawling.services.rejudging import Rejudger
 from crawling.services.removing import remove_rows
 from crawling.services.scheduling import start_scheduled
@@ -63,15 +63,15 @@ class Duty:
 
 def duties() -> list[Duty]:
     return [
-        Duty(deliver_the_rest, 0.0),
-        Duty(start_what_is_due, 1.0),
+        Duty(deliver_other_messages, 0.0),
+        Duty(start_due_crawls, 1.0),
         Duty(reap_expired, 2.0),
-        Duty(settle_what_was_left, 5.0),
+        Duty(settle_leftovers, 5.0),
         Duty(enroll_anew, 60.0),
         Duty(Rejudger().rejudge_after_edits, 1.0),
         Duty(take_over_hosts, 5.0),
         Duty(start_scheduled, 5.0),
-        Duty(notice_what_lasts, 10.0),
+        Duty(raise_ongoing_alerts, 10.0),
         Duty(wake_courier, 5.0),
         Duty(resend, 10.0),
         Duty(rank_anew, 1.0),
@@ -84,7 +84,7 @@ def duties() -> list[Duty]:
         Duty(remove_rows, 1.0),
         Duty(RunsKeeper().keep_to_rules, 30.0),
         Duty(measure_disk, 600.0),
-        Duty(forget_what_is_over, 600.0),
+        Duty(delete_expired_rows, 600.0),
         Duty(total_minutes, 60.0),
         Duty(tidy_inquiries, 30.0),
     ]

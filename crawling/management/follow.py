@@ -36,7 +36,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
     until = time.monotonic() + crawl.max_seconds + LATE_SECONDS if crawl.max_seconds else math.inf
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True, disable=not show) as progress:
         task = progress.add_task(crawl.name, total=None, done=0, left=0, failed=0, why="")
-        say = _Saying(progress.console, is_wanted=show)
+        say = _ProgressLine(progress.console, is_wanted=show)
         try:
             while view.state not in (*ENDED_STATES, RunState.PAUSED) and time.monotonic() < until:
                 counts = view.counts
@@ -52,7 +52,7 @@ def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
     return view, time.monotonic() >= until
 
 
-class _Saying:
+class _ProgressLine:
     """Says now and then what is waited for, where no line of progress is drawn that does."""
 
     def __init__(self, console: Console, *, is_wanted: bool) -> None:

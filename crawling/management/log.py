@@ -10,13 +10,13 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from crawling.cursors import run_of
+from crawling.cursors import get_run
 from crawling.log_rows import as_jsonl, as_text
 from crawling.models import Level, LogLine, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.run_page.log import CHUNK, LogFilter, following, log_after, log_before
 from crawling.selectors import find_crawl
-from crawling.span import Span
+from crawling.span import TimeRange
 
 POLL_SECONDS = 1.0
 Show = Callable[[Iterable[LogLine]], None]
@@ -36,7 +36,7 @@ def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]
     """Print the end of a run's log, the oldest line first; with --json an object a line. Raises CommandError, CrawlError."""
     if options["last"] < 1:
         raise CommandError("--last must be 1 or more")
-    run = run_of(find_crawl(crawl).pk, options["run"])
+    run = get_run(find_crawl(crawl).pk, options["run"])
     wanted = LogFilter(Level[options["level"].upper()], options["text"].replace("\0", ""), _span(options))
 
     def show(lines: Iterable[LogLine]) -> None:
@@ -49,8 +49,8 @@ def show_log(crawl: str, options: dict[str, Any], write: Callable[[str], object]
         _follow(run, wanted, following(run, lines, timezone.now()), {line.pk for line in lines}, show)
 
 
-def _span(options: dict[str, Any]) -> Span:
-    span = Span.read(options)
+def _span(options: dict[str, Any]) -> TimeRange:
+    span = TimeRange.read(options)
     for name in ("since", "until"):
         if options[name] and getattr(span, name) is None:
             raise CommandError(f"--{name} must be a moment, like 2026-11-30 or 2026-11-30T14:00 (UTC)")

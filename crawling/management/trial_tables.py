@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.utils.timezone import localtime
 from rich.table import Table
 
-from crawling.experiment.report import Column, TrialView
+from crawling.experiment.report import PolicyResult, TrialView
 
 
-def request_table(number: int, column: Column, bound_seconds: float) -> Table:
+def request_table(number: int, column: PolicyResult, bound_seconds: float) -> Table:
     """Table 1 or 2: every request under one policy."""
     title = f"Table {number}. {column.policy.label}"
     table = Table("request", "started", title=title, title_justify="left", box=None, pad_edge=False)

@@ -182,7 +182,7 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "crawl",
                 "ordering": ["-pk"],
-                "base_manager_name": "everything",
+                "base_manager_name": "all_objects",
                 "indexes": [
                     GinIndex(
                         OpClass(
@@ -223,7 +223,7 @@ class Migration(migrations.Migration):
             },
             managers=[
                 ("objects", models.Manager()),
-                ("everything", models.Manager()),
+                ("all_objects", models.Manager()),
             ],
         ),
         migrations.CreateModel(

@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
-                "base_manager_name": "everything",
+                "base_manager_name": "all_objects",
                 "indexes": [
                     models.Index(
                         condition=models.Q(("is_latest", True)),
@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
             },
             managers=[
                 ("objects", models.Manager()),
-                ("everything", models.Manager()),
+                ("all_objects", models.Manager()),
             ],
         ),
         migrations.CreateModel(

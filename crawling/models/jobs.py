@@ -19,7 +19,7 @@ SEARCHED = Func(F("name"), F("seeds"), function="crawling_searched", output_fiel
 NAMES_DIFFER = "crawls_differ_by_name"
 
 
-class ThoseThatStay(models.Manager[Any]):
+class NotDeletedManager(models.Manager[Any]):
     """Crawls or runs that nobody has asked to be deleted: to all others those are gone already."""
 
     def get_queryset(self) -> models.QuerySet[Any]:
@@ -69,13 +69,13 @@ class CrawlJob(models.Model):
     idempotency_digest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of what that request asked for")
     removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its runs' rows at a time")
 
-    objects: models.Manager[CrawlJob] = ThoseThatStay()
-    everything: models.Manager[CrawlJob] = models.Manager()
+    objects: models.Manager[CrawlJob] = NotDeletedManager()
+    all_objects: models.Manager[CrawlJob] = models.Manager()
 
     class Meta:
         ordering = ["-pk"]
         verbose_name = "crawl"
-        base_manager_name = "everything"
+        base_manager_name = "all_objects"
         constraints = [
             models.UniqueConstraint(fields=["name"], condition=Q(removal_asked_at=None), name=NAMES_DIFFER),
             models.UniqueConstraint(
@@ -137,12 +137,12 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True)
     removal_asked_at = models.DateTimeField(null=True, help_text="since then it is being deleted, a slice of its rows at a time")
 
-    objects: models.Manager[Run] = ThoseThatStay()
-    everything: models.Manager[Run] = models.Manager()
+    objects: models.Manager[Run] = NotDeletedManager()
+    all_objects: models.Manager[Run] = models.Manager()
 
     class Meta:
         ordering = ["-pk"]
-        base_manager_name = "everything"
+        base_manager_name = "all_objects"
         constraints = [
             models.UniqueConstraint(fields=["crawl", "number"], name="runs_of_a_crawl_are_numbered"),
             models.UniqueConstraint(fields=["crawl"], condition=~Q(state__in=ENDED_STATES), name="a_crawl_has_one_live_run"),

@@ -7,8 +7,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from crawling.models.jobs import CrawlJob
-from crawling.rules.blacklist import BlackKind
-from crawling.rules.revisions import in_words
+from crawling.rules.blacklist import BlacklistKind
+from crawling.rules.revisions import format_value
 
 
 class OrderRevision(models.Model):
@@ -29,13 +29,13 @@ class OrderRevision(models.Model):
 
     def in_words(self) -> list[tuple[str, str, str]]:
         """Each field with what it was and what it became."""
-        return [(name, in_words(before), in_words(after)) for name, (before, after) in self.changes.items()]
+        return [(name, format_value(before), format_value(after)) for name, (before, after) in self.changes.items()]
 
 
 class BlackListEntry(models.Model):
     """What no crawl may fetch. Rows are never changed but to be removed, and then stay: so their numbers name a state of the list."""
 
-    kind = models.CharField(max_length=10, choices=[(kind.value, kind.value) for kind in BlackKind])
+    kind = models.CharField(max_length=10, choices=[(kind.value, kind.value) for kind in BlacklistKind])
     text = models.CharField(max_length=500)
     reason = models.CharField(max_length=300)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+", help_text="empty: the command line")

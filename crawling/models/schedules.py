@@ -13,7 +13,7 @@ class Schedule(models.Model):
     """A crawl's schedule; `crawling.rules.schedules` says what the fields mean. The crawl's row is its lock."""
 
     crawl = models.OneToOneField(CrawlJob, models.CASCADE, related_name="schedule")
-    timing = models.JSONField(help_text="as crawling.rules.schedules.Timing has it")
+    timing = models.JSONField(help_text="as crawling.rules.schedules.ScheduleTiming has it")
     anchor_at = models.DateTimeField(help_text="intervals are counted from here")
     next_at = models.DateTimeField(null=True, help_text="when it falls due; empty: it is switched off")
 

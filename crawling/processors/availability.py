@@ -15,7 +15,7 @@ from crawling.rules.statuses import explain
 
 
 @dataclass
-class Availability:
+class HostAvailability:
     """Of one visit's host."""
 
     clock: HostClock

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crawling.fetchers.http import Fetched
-from crawling.fetchers.progress import say
+from crawling.fetchers.progress import report_step
 from crawling.frontier.claiming import ClaimedUrl
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.models import UrlState
 from crawling.processors.conclude import conclude
 from crawling.processors.context import FetchContext
@@ -16,16 +16,16 @@ from crawling.processors.login import log_in, must_log_in
 from crawling.processors.prefetch import refusal_by_robots, refusal_by_rules, way_to, without_robots
 from crawling.processors.revalidate import fetch_anew, must_answer, sets_cookies_first
 from crawling.processors.robots import learn_robots
-from crawling.processors.turns import has_turn
+from crawling.processors.turns import acquire_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import WEB, Address, canonical_address
-from crawling.rules.robots import Robots
+from crawling.rules.robots import RobotsRules
 from crawling.rules.statuses import OUTAGES, THROTTLES, FetchStatus, explain
-from crawling.rules.steps import Step
+from crawling.rules.steps import FetchStep
 
 
 @dataclass(frozen=True, slots=True)
-class Catch:
+class UnreadAnswer:
     """What came for a URL and is still to be read: the host is not needed for that."""
 
     claimed: ClaimedUrl
@@ -35,7 +35,7 @@ class Catch:
     sitemaps: Sequence[str]
 
 
-def step(visit: Visit, context: FetchContext) -> Catch | Outcome | None:
+def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
     """Try the visit's next URL; None: nothing is settled yet, because something had to be done first (robots.txt, a login,
     credentials), the address serves another host before, the host's next address is to be tried, or the shift ends.
 
@@ -61,7 +61,7 @@ def step(visit: Visit, context: FetchContext) -> Catch | Outcome | None:
         visit.urls.popleft()
         return conclude(claimed, address, dial, refusal, context)
     if must_log_in(address, context):
-        if has_turn(visit, dial, context):
+        if acquire_turn(visit, dial, context):
             log_in(visit, address, dial, context)
             keep_cookies(visit, address, context)
         return None
@@ -71,17 +71,17 @@ def step(visit: Visit, context: FetchContext) -> Catch | Outcome | None:
         room=context.client.room,
         most=context.client.max_document_bytes,
     )
-    if fetched is None and address.scheme != "file" and not has_turn(visit, dial, context):
+    if fetched is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
         return None
     visit.urls.popleft()
     fetched = fetched or _fetched(visit, claimed, address, dial, context)
     if fetched and visit.availability.given_up:
         fetched.close()
         return _given_up(claimed, visit.availability.given_up)
-    return Catch(claimed, address, dial, fetched, _sitemaps(visit, address, robots)) if fetched else None
+    return UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots)) if fetched else None
 
 
-def _unasked(visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext) -> Outcome | None:
+def _unasked(visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext) -> UrlOutcome | None:
     """What becomes of a URL that nobody need be asked for: the rules keep it out, or its host is given up."""
     if unwanted := refusal_by_rules(claimed, address, context):
         return conclude(claimed, address, "", unwanted, context)
@@ -90,15 +90,15 @@ def _unasked(visit: Visit, claimed: ClaimedUrl, address: Address, context: Fetch
     return None
 
 
-def _given_up(claimed: ClaimedUrl, why: Fetched) -> Outcome:
-    return Outcome(claimed.id, UrlState.FAILED, why.status, why.error)
+def _given_up(claimed: ClaimedUrl, why: Fetched) -> UrlOutcome:
+    return UrlOutcome(claimed.id, UrlState.FAILED, why.status, why.error)
 
 
 def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
     """Whether robots.txt says something by now. If not it was asked for, or the host waits until it can be had."""
     robots = visit.robots.by_origin.get(address.origin)
     if robots is None:
-        if has_turn(visit, dial, context):
+        if acquire_turn(visit, dial, context):
             learn_robots(visit, address, dial, context)
         return False
     if robots.unavailable and context.robots.binds(address.host_key):
@@ -108,9 +108,9 @@ def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContex
     return True
 
 
-def read(catch: Catch, visit: Visit, context: FetchContext) -> Outcome:
+def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
     """Say what became of the URL. The visit may be at another toe meanwhile."""
-    say(Step.EXTRACTING)
+    report_step(FetchStep.EXTRACTING)
     outcome = None
     try:
         outcome = conclude(catch.claimed, catch.address, catch.dial, catch.fetched, context, sitemaps=catch.sitemaps)
@@ -155,7 +155,7 @@ def note_answer(visit: Visit, fetched: Fetched) -> None:
         visit.availability.recover()
 
 
-def _sitemaps(visit: Visit, address: Address, robots: Robots | None) -> list[str]:
+def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:
     """Sitemaps go with the first page of their origin: links need a page that they were found on. Pages that are read at the same
     time may all have them; the frontier takes each once."""
     return robots.sitemaps if robots and address.origin not in visit.robots.mapped else []

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from crawling.rules.budgets import NOTHING_SPENT, Spent
+from crawling.rules.budgets import NOTHING_SPENT, RequestsSpent
 from crawling.rules.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
 from crawling.rules.sections.politeness import Politeness
 
@@ -27,7 +27,7 @@ class HostClock:
     #: answers in a row by which the host said that it has too much to do
     backoffs: int = 0
     #: requests that the host has had
-    spent: Spent = NOTHING_SPENT
+    spent: RequestsSpent = NOTHING_SPENT
     #: whether its row knows of all of them
     is_counted: bool = True
     #: as `free_at`, but for the budget, which binds this crawl alone

@@ -9,12 +9,12 @@ from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.documents.base import Document, Reading, Source, one_line
+from crawling.documents.base import Document, DocumentSource, ReadingRules, one_line
 from crawling.documents.registry import read_document
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
-from crawling.frontier.outcomes import Answer, Outcome
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.parcels import CapturedExchange
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
 from crawling.processors.context import FetchContext, LinkJudge
@@ -35,7 +35,7 @@ ABSTRACT_LENGTH = 300
 
 def conclude(
     claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, context: FetchContext, *, sitemaps: Sequence[str] = ()
-) -> Outcome:
+) -> UrlOutcome:
     """Return what became of the URL. A try that may end better in a moment goes back to the queue.
 
     sitemaps: those of the site, which count as links of this page.
@@ -44,21 +44,21 @@ def conclude(
     if may_pass(fetched.status):
         retry = retry_after(claimed.attempts)
         if retry is not None:
-            return Outcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
+            return UrlOutcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
     if fetched.status < 0:
         state = UrlState.EXCLUDED if fetched.status in UNWANTED else UrlState.FAILED
-        return Outcome(claimed.id, state, fetched.status, error)
+        return UrlOutcome(claimed.id, state, fetched.status, error)
     target = _redirect_target(address, fetched)
     document = _read(address, fetched, context.links.reading)
     answer = _answer(address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal)
     parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
     if astray := _astray(claimed, address, fetched, target, document):
-        return Outcome(claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel)
+        return UrlOutcome(claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel)
     links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, context.links)
     if document.is_index:
         links = [replace(link, nesting=claimed.nesting + 1) for link in links]
     state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
-    return Outcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
+    return UrlOutcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
 
 
 def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
@@ -70,12 +70,14 @@ def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
     return maps.found
 
 
-def _parcel(claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]) -> Parcel | None:
+def _parcel(claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]) -> CapturedExchange | None:
     if not fetched.exchange:
         return None
     outlinks = [link.url for link in links]
     sha256 = digest if fetched.exchange.is_plain and fetched.unchanged_since is None else b""
-    return Parcel(claimed.url, claimed.depth, claimed.attempts, fetched.exchange, fetched.unchanged_since, outlinks=outlinks, sha256=sha256)
+    return CapturedExchange(
+        claimed.url, claimed.depth, claimed.attempts, fetched.exchange, fetched.unchanged_since, outlinks=outlinks, sha256=sha256
+    )
 
 
 def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
@@ -107,10 +109,10 @@ def _astray(
     return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
 
 
-def _read(address: Address, fetched: Fetched, reading: Reading) -> Document:
+def _read(address: Address, fetched: Fetched, reading: ReadingRules) -> Document:
     if not succeeded(fetched.status) or not fetched.body:
         return NOTHING
-    return read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset, reading))
+    return read_document(DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset, reading))
 
 
 def _links(
@@ -189,11 +191,11 @@ def _answer(
     target: Address | None,
     *,
     is_personal: bool,
-) -> Answer:
+) -> ServerAnswer:
     reused = fetched.reused
     now = reused.fetched_at if reused else datetime.now(UTC)
     is_content = bool(fetched.body) and (200 <= fetched.status < 300 or fetched.unchanged_since is not None)
-    return Answer(
+    return ServerAnswer(
         status=fetched.status,
         final_url=target.url if target else address.url,
         content_type=fetched.content_type.replace("\0", ""),

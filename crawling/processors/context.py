@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, TypeVar
 
-from crawling.documents.base import Reading
+from crawling.documents.base import ReadingRules
 from crawling.fetchers.client import Client
 from crawling.fetchers.http import Fetched
-from crawling.frontier.outcomes import Answer
-from crawling.frontier.parcels import Parcel
-from crawling.frontier.rejudging import told
-from crawling.frontier.seen import Seen
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.parcels import CapturedExchange
+from crawling.frontier.rejudging import describe_ruling
+from crawling.frontier.seen import SeenUrls
 from crawling.frontier.verdicts import Refusals
-from crawling.processors.offers import Offers
+from crawling.processors.offers import ReuseOffers
 from crawling.rules.addresses import Address
-from crawling.rules.filters import Filters, Rule
-from crawling.rules.robots import Robots, read_robots
+from crawling.rules.filters import Rule, UrlFilters
+from crawling.rules.robots import RobotsRules, read_robots
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.statuses import FetchStatus
 from crawling.rules.trapgate import TrapGate
@@ -43,7 +43,7 @@ class ShiftPort:
         """Whether the shift's time is over."""
         return False
 
-    def archive(self, parcel: Parcel, answer: Answer) -> None:
+    def archive(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
         """Hand an exchange to the archive, which closes it."""
         parcel.exchange.close()
 
@@ -58,7 +58,7 @@ class ShiftPort:
 
 
 @dataclass
-class Pace:
+class CrawlPace:
     """How fast a crawl asks its hosts. The shift's own thread alone changes it."""
 
     delay_seconds: float = 0.0
@@ -97,7 +97,7 @@ class RobotsPolicy:
     def binds(self, host_key: str) -> bool:
         return host_key not in self.unbound
 
-    def read(self, status: int, body: bytes) -> Robots:
+    def read(self, status: int, body: bytes) -> RobotsRules:
         return read_robots(status, body, self.token)
 
 
@@ -105,20 +105,20 @@ class RobotsPolicy:
 class LinkJudge:
     """Which of a page's links the crawl follows. The shift's own thread alone changes its rules."""
 
-    filters: Filters
+    filters: UrlFilters
     #: what is read of documents
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadingRules = field(default_factory=ReadingRules)
     #: the frontier wants to hear of every link, even to what it knows
     counts_links: bool = False
     #: and of the directories above a URL
     ascends: bool = False
     traps: TrapGate = field(default_factory=TrapGate)
-    seen: Seen = field(default_factory=Seen)
+    seen: SeenUrls = field(default_factory=SeenUrls)
     refusals: Refusals = field(default_factory=Refusals)
     #: names the filters; empty: they are those of the shift's beginning
     rules_key: str = ""
 
-    def follow(self, rules_key: str, filters: Callable[[], Filters]) -> None:
+    def follow(self, rules_key: str, filters: Callable[[], UrlFilters]) -> None:
         """Judge by these rules, if they are others than before."""
         if rules_key != self.rules_key:
             self.filters, self.rules_key = filters(), rules_key
@@ -140,9 +140,9 @@ class FetchContext:
     client: Client
     links: LinkJudge
     robots: RobotsPolicy
-    pace: Pace = field(default_factory=Pace)
+    pace: CrawlPace = field(default_factory=CrawlPace)
     port: ShiftPort = field(default_factory=ShiftPort)
-    offers: Offers = field(default_factory=Offers)
+    offers: ReuseOffers = field(default_factory=ReuseOffers)
     #: documents' exchanges are kept
     archives: bool = False
 
@@ -162,4 +162,4 @@ class FetchContext:
         ruling = self.links.filters.judge_answer(content_type, length)
         if ruling is None:
             return None
-        return FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE, told(ruling)
+        return FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE, describe_ruling(ruling)

@@ -7,7 +7,7 @@ import time
 from crawling.documents.tree import parse_html
 from crawling.fetchers.http import Fetched
 from crawling.processors.context import FetchContext
-from crawling.processors.turns import await_turn
+from crawling.processors.turns import wait_for_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address, BadUrl, read_address
 from crawling.rules.login import fill_in
@@ -61,7 +61,7 @@ def _log_in(visit: Visit, address: Address, dial: str, context: FetchContext) ->
     if form.address.origin != page.origin:
         return f"its form is sent to another site, {form.address.origin}"
     context.pace.pause(visit.clock.delay)
-    await_turn(visit, dial, context)
+    wait_for_turn(visit, dial, context)
     answer, where = _follow(_get(visit, context, form.address, dial, form.body), form.address, dial, visit, context)
     if not succeeded(answer.status) or is_redirect(answer.status):
         return f"the site answered {answer.error or explain(answer.status)}"
@@ -82,7 +82,7 @@ def _follow(answer: Fetched, where: Address, dial: str, visit: Visit, context: F
         if target.origin != where.origin:
             return Fetched(204), target
         context.pace.pause(visit.clock.delay)
-        await_turn(visit, dial, context)
+        wait_for_turn(visit, dial, context)
         answer, where = _get(visit, context, target, dial), target
     return answer, where
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from crawling.archive.copies import answer_of
 from crawling.archive.reading import bytes_to_read, original_of
 from crawling.fetchers.http import Fetched
-from crawling.fetchers.room import Room
+from crawling.fetchers.room import MemoryBudget
 from crawling.models import Page
 
 
-class Offers:
+class ReuseOffers:
     """By id of the URL that wants it. The shift's own thread makes and settles offers; toes take them."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Offers:
         if not of_others:
             self._own.update(pages)
 
-    def take(self, url_id: int, *, archives: bool, room: Room, most: int) -> Fetched | None:
+    def take(self, url_id: int, *, archives: bool, room: MemoryBudget, most: int) -> Fetched | None:
         """Read what is offered for a URL from the archive; None: it has to be fetched.
 
         archives: the exchange is wanted, too. room: for it, which the caller leaves when it is done.
@@ -33,7 +33,7 @@ class Offers:
         """
         pages = self._pages.get(url_id)
         size = bytes_to_read(pages[0]) if pages else 0
-        found = answer_of(*pages) if pages and size <= most and room.admits(size) else None
+        found = answer_of(*pages) if pages and size <= most and room.reserve(size) else None
         return found if found is None or archives else found.without_exchange()
 
     def settle(self, url_ids: Iterable[int]) -> dict[int, str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
-from crawling.frontier.rejudging import status_of, told
+from crawling.frontier.rejudging import describe_ruling, status_of
 from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
-from crawling.rules.robots import Robots
+from crawling.rules.robots import RobotsRules
 from crawling.rules.statuses import FetchStatus, explain
 from crawling.rules.vetting import DialPolicy
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 from dnscache.resolver import Resolution
 
 THIS_MACHINE = "127.0.0.1"
@@ -20,12 +20,12 @@ THIS_MACHINE = "127.0.0.1"
 def refusal_by_rules(claimed: ClaimedUrl, address: Address, context: FetchContext) -> Fetched | None:
     """Why the rules, as they are at this moment, keep us from fetching, if they do. Nothing was asked of the host yet."""
     ruling = context.links.filters.judge(address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
-    return None if ruling.admits else Fetched(status_of(ruling), error=told(ruling))
+    return None if ruling.admits else Fetched(status_of(ruling), error=describe_ruling(ruling))
 
 
 def address_to_dial(resolution: Resolution, port: int, dialling: DialPolicy) -> tuple[str, Fetched | None]:
     """Return the address to connect to, or why there is none."""
-    if resolution.status is not Status.OK:
+    if resolution.status is not DnsStatus.OK:
         status = FetchStatus.NAME_UNANSWERED if resolution.status.is_failure else FetchStatus.NAME_UNKNOWN
         return "", Fetched(status, error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})")
     vetted = dialling.vet(resolution.addresses, port)
@@ -40,7 +40,7 @@ def way_to(address: Address, resolution: Resolution, context: FetchContext) -> t
     return (THIS_MACHINE, None) if address.scheme == "file" else address_to_dial(resolution, address.port, context.client.dialling)
 
 
-def set_robots(visit: Visit, origin: str, robots: Robots) -> None:
+def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
     """Let the rules hold for this visit, its delay included."""
     visit.robots.by_origin[origin] = robots
     visit.clock.asked_delay = max(visit.clock.asked_delay, robots.crawl_delay or 0.0)
@@ -53,7 +53,7 @@ def without_robots(answered: int) -> Fetched:
     return Fetched(status, error=status.sentence if answered == status else told)
 
 
-def refusal_by_robots(robots: Robots, address: Address) -> Fetched | None:
+def refusal_by_robots(robots: RobotsRules, address: Address) -> Fetched | None:
     """Why robots.txt keeps us from fetching, if it does."""
     if robots.unavailable:
         return without_robots(robots.unavailable)

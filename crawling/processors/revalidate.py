@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.earlier import Earlier, Stored, stored_document
+from crawling.archive.earlier import EarlierAnswer, StoredDocument, stored_document
 from crawling.archive.reading import bytes_to_read
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl
@@ -35,14 +35,14 @@ def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, c
     return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched
 
 
-def _stored(earlier: Earlier, context: FetchContext) -> Stored | None:
+def _stored(earlier: EarlierAnswer, context: FetchContext) -> StoredDocument | None:
     """The document that we have; None if it is not to be had, or if there is no memory for it."""
     size = bytes_to_read(earlier.original)
-    is_admitted = size <= context.client.max_document_bytes and context.client.room.admits(size)
+    is_admitted = size <= context.client.max_document_bytes and context.client.room.reserve(size)
     return stored_document(earlier) if is_admitted else None
 
 
-def _carried_over(fetched: Fetched, stored: Stored) -> Fetched:
+def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
     return replace(
         fetched,
         headers=CaseInsensitiveDict(renewed(stored.headers, CaseInsensitiveDict(fetched.headers).items())),

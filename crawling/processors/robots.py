@@ -10,12 +10,12 @@ from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
 from crawling.frontier.addresses import AHEAD_SECONDS
 from crawling.frontier.borrowing import borrow_hosts, return_host
-from crawling.frontier.outcomes import Answer
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.parcels import CapturedExchange
 from crawling.frontier.robots import known_robots
 from crawling.processors.context import FetchContext
 from crawling.processors.prefetch import address_to_dial, set_robots, without_robots
-from crawling.processors.turns import await_next_turn, await_turn
+from crawling.processors.turns import wait_for_next_turn, wait_for_turn
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import Address
 from crawling.rules.politeness import backoff_after
@@ -73,7 +73,7 @@ def _hop(visit: Visit, address: Address, dial: str, context: FetchContext, hop: 
             dial, refusal = address_to_dial(context.port.resolve(hop.hostname), hop.port, context.client.dialling)
         if number and not refusal:
             context.pace.pause(visit.clock.host_free_at - time.monotonic())
-            await_turn(visit, dial, context)
+            wait_for_turn(visit, dial, context)
         answer = refusal or _fetch(hop, dial, context)
         visit.rest(answer)
     if answer:
@@ -99,7 +99,7 @@ def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | N
     try:
         context.pace.pause(host.wait_seconds)
         # The host is ours for a while only, so where turns are given out far ahead it goes back unasked.
-        if not await_next_turn(visit, dial, context):
+        if not wait_for_next_turn(visit, dial, context):
             rest = 0.0
             return None
         if context.pace.ending.is_set():
@@ -115,12 +115,12 @@ def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
     """One request, whose exchange goes to the archive like a document's; no page's row will point at it."""
     fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
     if fetched.exchange:
-        context.port.archive(Parcel(hop.url, None, 1, fetched.exchange, has_page=False), _answer(hop, dial, fetched))
+        context.port.archive(CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False), _answer(hop, dial, fetched))
     return fetched
 
 
-def _answer(hop: Address, dial: str, fetched: Fetched) -> Answer:
-    return Answer(
+def _answer(hop: Address, dial: str, fetched: Fetched) -> ServerAnswer:
+    return ServerAnswer(
         status=fetched.status,
         final_url=hop.url,
         content_type=fetched.content_type,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from crawling.frontier.addresses import Turn, take_turn
+from crawling.frontier.addresses import AddressTurn, take_turn
 from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 
@@ -13,7 +13,7 @@ from crawling.processors.visit import Visit
 LATER_SECONDS = 1.0
 
 
-def has_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
+def acquire_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
     """Whether the visit may ask at this address now. If not, it comes back when it may."""
     gap = context.pace.address_gap(dial, visit.clock.configured_delay)
     if not gap or visit.route.turn == dial:
@@ -29,19 +29,19 @@ def has_turn(visit: Visit, dial: str, context: FetchContext) -> bool:
     return turn.seconds == 0
 
 
-def await_turn(visit: Visit, dial: str, context: FetchContext) -> None:
+def wait_for_turn(visit: Visit, dial: str, context: FetchContext) -> None:
     """Wait for the host's turn: for a request that follows another within one step."""
-    while not context.pace.ending.is_set() and not await_next_turn(visit, dial, context, or_wait=True):
+    while not context.pace.ending.is_set() and not wait_for_next_turn(visit, dial, context, or_wait=True):
         pass
 
 
-def await_next_turn(visit: Visit, dial: str, context: FetchContext, *, or_wait: bool = False) -> bool:
+def wait_for_next_turn(visit: Visit, dial: str, context: FetchContext, *, or_wait: bool = False) -> bool:
     """Wait for the next turn, AHEAD_SECONDS at most; False: there are none to be had at the moment, or, with `or_wait`, in the moments that
     have passed until there are."""
     gap = context.pace.address_gap(dial, visit.clock.configured_delay)
     if not gap:
         return True
-    turn = context.port.ask(partial(take_turn, dial, gap)) or Turn(LATER_SECONDS, is_taken=False)
+    turn = context.port.ask(partial(take_turn, dial, gap)) or AddressTurn(LATER_SECONDS, is_taken=False)
     if turn.is_taken or or_wait:
         context.pace.pause(turn.seconds)
     return turn.is_taken

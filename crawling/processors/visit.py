@@ -6,20 +6,20 @@ import time
 from collections import deque
 from dataclasses import dataclass, field, replace
 
-from crawling.archive.earlier import Earlier
+from crawling.archive.earlier import EarlierAnswer
 from crawling.fetchers.http import Fetched
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
-from crawling.processors.availability import Availability
+from crawling.processors.availability import HostAvailability
 from crawling.processors.clock import HostClock
-from crawling.rules.robots import Robots
+from crawling.rules.robots import RobotsRules
 from crawling.rules.sections.politeness import Politeness
-from crawling.rules.sharing import seconds_aside
+from crawling.rules.sharing import penalty_seconds
 from dnscache.addresses import dialled
 from dnscache.resolver import Resolution
 
 
 @dataclass
-class Route:
+class HostRoute:
     """How a host is reached. It has a resolution whenever its visit is on the workbench."""
 
     resolution: Resolution | None = None
@@ -51,7 +51,7 @@ class Route:
 class HostRobots:
     """The robots.txt files of a host's origins, and the way to one that is being fetched."""
 
-    by_origin: dict[str, Robots] = field(default_factory=dict)
+    by_origin: dict[str, RobotsRules] = field(default_factory=dict)
     #: by origin, status and body of files that hold on only while no newer ones can be had
     outdated: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: origins whose sitemaps were handed on as links
@@ -63,7 +63,7 @@ class HostRobots:
 
 
 @dataclass
-class Repeats:
+class RepeatRequests:
     """URLs that are asked for more than once within a visit."""
 
     #: the URL that was last asked for once more, with credentials
@@ -81,31 +81,31 @@ class Visit:
     host: LeasedHost
     leased_at: float
     clock: HostClock
-    availability: Availability
+    availability: HostAvailability
     urls: deque[ClaimedUrl] = field(default_factory=deque)
-    route: Route = field(default_factory=Route)
+    route: HostRoute = field(default_factory=HostRoute)
     robots: HostRobots = field(default_factory=HostRobots)
-    repeats: Repeats = field(default_factory=Repeats)
+    repeats: RepeatRequests = field(default_factory=RepeatRequests)
     #: what an earlier run has of URLs, by their ids
-    earlier: dict[int, Earlier] = field(default_factory=dict)
+    earlier: dict[int, EarlierAnswer] = field(default_factory=dict)
     #: until then hosts that wait for a thread go first
-    aside_until: float = 0.0
+    penalty_until: float = 0.0
     #: documents of the host that threads are reading; the workbench counts
     unread: int = 0
 
     @classmethod
-    def of(cls, host: LeasedHost, *, delay_seconds: float = 0.0, politeness: Politeness | None = None, aside_until: float = 0.0) -> Visit:
+    def of(cls, host: LeasedHost, *, delay_seconds: float = 0.0, politeness: Politeness | None = None, penalty_until: float = 0.0) -> Visit:
         """Begin a visit to a host that was leased just now."""
         now = time.monotonic()
         free_at = now + host.wait_seconds
         clock = HostClock(free_at, delay_seconds, politeness or Politeness(), backoffs=host.backoffs, spent=host.spent)
-        availability = Availability(clock, was_heard=host.was_heard, outage=host.outage)
+        availability = HostAvailability(clock, was_heard=host.was_heard, outage=host.outage)
         clock.keep_budget()
-        return cls(host, now, clock, availability, aside_until=aside_until)
+        return cls(host, now, clock, availability, penalty_until=penalty_until)
 
-    def stand_aside(self, held_seconds: float, *, toes: int) -> None:
+    def penalise(self, held_seconds: float, *, toes: int) -> None:
         """The visit, or one of its documents, has kept one of the toes for so long: let others go first for as long as is fair."""
-        self.aside_until = max(self.aside_until, time.monotonic() + seconds_aside(held_seconds, toes))
+        self.penalty_until = max(self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, toes))
 
     def rest(self, fetched: Fetched) -> None:
         """A fetch has just ended: leave the host alone for its delay, or for longer where it says that it has too much to do."""

@@ -23,7 +23,7 @@ WAITS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 720))
 MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 
 
-class Event(StrEnum):
+class AlertEvent(StrEnum):
     """What may be told: of a run, or of the bank."""
 
     STARTED = "started"
@@ -42,7 +42,7 @@ class ListenerOrder(BaseModel):
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=ONE_LINE)]
     url: Annotated[str, Field(max_length=2000)]
-    events: Annotated[list[Event], Field(min_length=1, max_length=len(Event))]
+    events: Annotated[list[AlertEvent], Field(min_length=1, max_length=len(AlertEvent))]
     is_on: bool = True
 
     @field_validator("url")
@@ -62,7 +62,7 @@ class ListenerOrder(BaseModel):
 
     @field_validator("events")
     @classmethod
-    def _each_once(cls, events: list[Event]) -> list[Event]:
+    def _each_once(cls, events: list[AlertEvent]) -> list[AlertEvent]:
         return list(dict.fromkeys(events))
 
 

@@ -10,7 +10,7 @@ from crawling.rules.addresses import Address, BadUrl, read_address
 from crawling.rules.expressions import BadExpression, read_expression
 
 
-class BlackKind(StrEnum):
+class BlacklistKind(StrEnum):
     """What an entry of the black list covers."""
 
     HOST = "host"
@@ -19,11 +19,11 @@ class BlackKind(StrEnum):
     REGEX = "regex"
 
 
-class Black(NamedTuple):
+class BlacklistMatch(NamedTuple):
     """One entry, by its number on the list."""
 
     number: int
-    kind: BlackKind
+    kind: BlacklistKind
     text: str
     reason: str
 
@@ -36,48 +36,48 @@ class BadEntry(ValueError):
     """The text is no entry of that kind; the message says why."""
 
 
-def read_entry(kind: BlackKind, text: str) -> str:
+def read_entry(kind: BlacklistKind, text: str) -> str:
     """The text of an entry as it is kept. Raises BadEntry."""
     text = text.strip()
     try:
-        if kind is BlackKind.REGEX:
+        if kind is BlacklistKind.REGEX:
             read_expression(text)
             return text
-        if kind is BlackKind.PREFIX:
+        if kind is BlacklistKind.PREFIX:
             return read_address(text).url
-        address = read_address(f"http://{text.removeprefix('.') if kind is BlackKind.DOMAIN else text}/")
+        address = read_address(f"http://{text.removeprefix('.') if kind is BlacklistKind.DOMAIN else text}/")
     except (BadExpression, BadUrl) as error:
         raise BadEntry(str(error)) from error
     if address.target != "/":
         raise BadEntry(f"{text!r} is no {kind}; write its name alone, like example.org")
-    return address.host_key if kind is BlackKind.HOST else address.hostname
+    return address.host_key if kind is BlacklistKind.HOST else address.hostname
 
 
 class BlackList:
     """Finds the entry that covers an address. A domain covers all names below it; a host is a name, with its port if that is unusual."""
 
-    def __init__(self, entries: Iterable[Black] = ()) -> None:
-        self._hosts: dict[str, Black] = {}
-        self._domains: dict[str, Black] = {}
-        self._prefixes: dict[str, list[Black]] = {}
-        self._expressions: list[Black] = []
+    def __init__(self, entries: Iterable[BlacklistMatch] = ()) -> None:
+        self._hosts: dict[str, BlacklistMatch] = {}
+        self._domains: dict[str, BlacklistMatch] = {}
+        self._prefixes: dict[str, list[BlacklistMatch]] = {}
+        self._expressions: list[BlacklistMatch] = []
         self._has_entries = False
         for entry in entries:
             self._has_entries = True
-            if entry.kind is BlackKind.HOST:
+            if entry.kind is BlacklistKind.HOST:
                 self._hosts.setdefault(entry.text, entry)
-            elif entry.kind is BlackKind.DOMAIN:
+            elif entry.kind is BlacklistKind.DOMAIN:
                 self._domains.setdefault(entry.text, entry)
-            elif entry.kind is BlackKind.PREFIX:
+            elif entry.kind is BlacklistKind.PREFIX:
                 self._prefixes.setdefault(read_address(entry.text).origin, []).append(entry)
             else:
                 self._expressions.append(entry)
 
-    def find(self, address: Address) -> Black | None:
+    def find(self, address: Address) -> BlacklistMatch | None:
         """The first entry that covers an address: by host, domain, prefix, then expression."""
         return next(self._all(address), None) if self._has_entries else None
 
-    def _all(self, address: Address) -> Iterator[Black]:
+    def _all(self, address: Address) -> Iterator[BlacklistMatch]:
         if entry := self._hosts.get(address.host_key):
             yield entry
         if self._domains:

@@ -9,16 +9,16 @@ from crawling.rules.sections.politeness import Politeness
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class RequestsSpent:
     """Requests that a host got in the minute and in the day of `at`, by UTC; None: none ever."""
 
     at: datetime | None = None
     in_minute: int = 0
     in_day: int = 0
 
-    def plus_one(self, now: datetime) -> Spent:
+    def plus_one(self, now: datetime) -> RequestsSpent:
         """With a request more, which ends now."""
-        return Spent(now, self._in_minute(now) + 1, self._in_day(now) + 1)
+        return RequestsSpent(now, self._in_minute(now) + 1, self._in_day(now) + 1)
 
     def _in_minute(self, now: datetime) -> int:
         return self.in_minute if self.at and _minute(self.at) == _minute(now) else 0
@@ -37,7 +37,7 @@ class Spent:
         return 0.0
 
 
-NOTHING_SPENT = Spent()
+NOTHING_SPENT = RequestsSpent()
 
 
 def _minute(moment: datetime) -> datetime:

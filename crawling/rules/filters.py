@@ -52,7 +52,7 @@ class Ruling(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Filters:
+class UrlFilters:
     """The rules of one crawl as its order has them, and the black list of all crawls.
 
     `judge` asks what can be known before a fetch; `judge_answer` what the head of an answer tells besides.
@@ -68,7 +68,7 @@ class Filters:
     max_document_bytes: int | None = None
 
     @classmethod
-    def of_order(cls, scope: Scope, black_list: BlackList, part: Mapping[str, Any]) -> Filters:
+    def of_order(cls, scope: Scope, black_list: BlackList, part: Mapping[str, Any]) -> UrlFilters:
         """part: the fields of `crawling.rules.sections.filters`; those that are not there filter nothing."""
         return cls(
             scope,
@@ -81,7 +81,7 @@ class Filters:
             part.get("max_document_bytes"),
         )
 
-    def with_seeds(self, seeds: Sequence[Address]) -> Filters:
+    def with_seeds(self, seeds: Sequence[Address]) -> UrlFilters:
         return replace(self, scope=self.scope.with_seeds(seeds))
 
     def judge(self, address: Address, *, depth: int, hops: int = 0, is_seed: bool = False) -> Ruling:

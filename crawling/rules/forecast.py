@@ -15,7 +15,7 @@ FARTHEST = timedelta(days=3650)
 
 
 @dataclass(frozen=True)
-class Measured:
+class DiskMeasurement:
     """Bytes at a moment: free on the disk, in the archive's files on this machine, in the database."""
 
     at: datetime
@@ -35,7 +35,7 @@ class Forecast:
     full_at: datetime | None
 
 
-def forecast(history: Sequence[Measured]) -> Forecast | None:
+def forecast(history: Sequence[DiskMeasurement]) -> Forecast | None:
     """From measurements in their order; None if they span too little time.
 
     What counts is how free space shrinks, whoever takes it: by the line that fits all measurements best, so that one large run, or one that
@@ -55,6 +55,6 @@ def forecast(history: Sequence[Measured]) -> Forecast | None:
     )
 
 
-def _a_day(history: Sequence[Measured], values: Sequence[int]) -> float:
+def _a_day(history: Sequence[DiskMeasurement], values: Sequence[int]) -> float:
     begin = history[0].at
     return linear_regression([(one.at - begin).total_seconds() / DAY_SECONDS for one in history], values).slope

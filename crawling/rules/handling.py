@@ -10,7 +10,7 @@ from crawling.rules.politeness import MAX_ATTEMPTS
 from crawling.rules.statuses import MOST_REDIRECTS, NOT_MODIFIED_STATUS, OUTAGES, UNWANTED, FetchStatus, is_redirect, may_pass, succeeded
 
 
-class Handling(StrEnum):
+class StatusPolicy(StrEnum):
     """What becomes of a URL by its status; the value is the sentence that people read."""
 
     READ = "read, links followed"
@@ -23,39 +23,39 @@ class Handling(StrEnum):
     EXCLUDE = "drop as excluded"
 
 
-def handling(status: int) -> Handling:
+def handling(status: int) -> StatusPolicy:
     """What this crawler does."""
     if is_redirect(status):
-        return Handling.FOLLOW
+        return StatusPolicy.FOLLOW
     if status == NOT_MODIFIED_STATUS:
-        return Handling.UNCHANGED
+        return StatusPolicy.UNCHANGED
     if status in OUTAGES or status == FetchStatus.HOST_BUSY:
-        return Handling.WAIT
+        return StatusPolicy.WAIT
     if may_pass(status):
-        return Handling.AGAIN
+        return StatusPolicy.AGAIN
     if status == 401:
-        return Handling.ANSWER
+        return StatusPolicy.ANSWER
     if status in UNWANTED:
-        return Handling.EXCLUDE
-    return Handling.READ if succeeded(status) else Handling.DROP
+        return StatusPolicy.EXCLUDE
+    return StatusPolicy.READ if succeeded(status) else StatusPolicy.DROP
 
 
 #: the book's rules; what it does not name it does not have
 BOOK = {
-    200: Handling.READ,
-    202: Handling.AGAIN,
-    204: Handling.DROP,
-    300: Handling.READ,
-    301: Handling.FOLLOW,
-    302: Handling.FOLLOW,
-    303: Handling.FOLLOW,
-    304: Handling.DROP,
-    307: Handling.FOLLOW,
-    400: Handling.DROP,
-    401: Handling.DROP,
-    403: Handling.DROP,
-    404: Handling.DROP,
-    **dict.fromkeys((500, 501, 502, 503, 504, 505), Handling.DROP),
+    200: StatusPolicy.READ,
+    202: StatusPolicy.AGAIN,
+    204: StatusPolicy.DROP,
+    300: StatusPolicy.READ,
+    301: StatusPolicy.FOLLOW,
+    302: StatusPolicy.FOLLOW,
+    303: StatusPolicy.FOLLOW,
+    304: StatusPolicy.DROP,
+    307: StatusPolicy.FOLLOW,
+    400: StatusPolicy.DROP,
+    401: StatusPolicy.DROP,
+    403: StatusPolicy.DROP,
+    404: StatusPolicy.DROP,
+    **dict.fromkeys((500, 501, 502, 503, 504, 505), StatusPolicy.DROP),
 }
 #: where ours is another: why
 REASONS = {
@@ -101,7 +101,7 @@ MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StatusPolicyRow:
     """One status. `book` is empty where the book names none; `why` where both agree."""
 
     status: int
@@ -115,12 +115,12 @@ class Row:
         return bool(self.book) and self.book != self.ours
 
 
-def status_rows() -> Iterator[Row]:
+def status_rows() -> Iterator[StatusPolicyRow]:
     """HTTP's statuses that a crawl meets, then our own for what is not HTTP."""
     for status, meaning in MEANINGS.items():
-        yield Row(status, meaning, BOOK.get(status, ""), handling(status), REASONS.get(status, ""))
+        yield StatusPolicyRow(status, meaning, BOOK.get(status, ""), handling(status), REASONS.get(status, ""))
     for ours in FetchStatus:
-        yield Row(ours, ours.sentence, "", handling(ours), "")
+        yield StatusPolicyRow(ours, ours.sentence, "", handling(ours), "")
 
 
 def as_markdown() -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from crawling.rules.addresses import MAX_URL_LENGTH, WEB, Address, BadUrl, canonical_address, read_address
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 #: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to it
 BLANKS = "".join(map(chr, range(33)))
@@ -33,7 +33,7 @@ class Links:
 
     def __init__(self, url: str, *, charset: str = "", base: str = "") -> None:
         self.found: list[Address] = []
-        self.unread: Unread | None = None
+        self.unread: TruncationReason | None = None
         self._characters = 0
         self._charset = charset
         self._base = _joined(base, url) if base else url
@@ -53,7 +53,7 @@ class Links:
         if text in self._done:
             return
         if len(self.found) >= MOST_LINKS or self._characters >= MOST_CHARACTERS:
-            self.unread = Unread.LINKS
+            self.unread = TruncationReason.LINKS
             return
         self._characters += len(text)
         self._done.add(text)

@@ -28,7 +28,7 @@ class Retention(BaseModel):
 
 
 @dataclass(frozen=True)
-class Kept:
+class RetainedRun:
     """A run that is there. ended_at: None while it goes on. needed_by: pages that later runs have in its archive, by their numbers."""
 
     number: int
@@ -38,7 +38,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Fate:
+class RunFate:
     """What becomes of a run. goes_at: the moment by which it goes if nothing else happens, past if it goes now; None: it stays."""
 
     number: int
@@ -63,7 +63,7 @@ def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[st
         }
 
 
-def fates(rules: Retention, runs: Sequence[Kept], now: datetime) -> list[Fate]:
+def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
     """What becomes of each run, the latest first, as they are given.
 
     The latest stays whatever the rules say, and so does a run in whose archive one that stays has pages.
@@ -78,19 +78,19 @@ def fates(rules: Retention, runs: Sequence[Kept], now: datetime) -> list[Fate]:
     return told
 
 
-def _fate(rules: Retention, run: Kept, place: int, total: int, staying: set[int], now: datetime) -> Fate:
+def _fate(rules: Retention, run: RetainedRun, place: int, total: int, staying: set[int], now: datetime) -> RunFate:
     if run.ended_at is None:
-        return Fate(run.number, None, "Stays: it has not ended.")
+        return RunFate(run.number, None, "Stays: it has not ended.")
     if place == 0:
-        return Fate(run.number, None, "Stays: it is the latest.")
+        return RunFate(run.number, None, "Stays: it is the latest.")
     last_day = run.ended_at + timedelta(days=rules.keep_days) if rules.keep_days else None
     reason = _reason(rules, place, total, last_day, now)
     if reason and (needing := staying & set(run.needed_by)):
         pages = run.needed_by[max(needing)]
-        return Fate(run.number, None, f"Stays although {reason}: run {max(needing)} has {pages:,} unchanged pages in its archive.")
+        return RunFate(run.number, None, f"Stays although {reason}: run {max(needing)} has {pages:,} unchanged pages in its archive.")
     if reason:
-        return Fate(run.number, now, f"Goes: {reason}.")
-    return Fate(run.number, last_day, "Goes later, by its age." if last_day else "Stays.")
+        return RunFate(run.number, now, f"Goes: {reason}.")
+    return RunFate(run.number, last_day, "Goes later, by its age." if last_day else "Stays.")
 
 
 def _reason(rules: Retention, place: int, total: int, last_day: datetime | None, now: datetime) -> str:

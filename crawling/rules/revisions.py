@@ -6,7 +6,7 @@ from __future__ import annotations
 TOLD = 20
 
 
-def in_words(value: object) -> str:
+def format_value(value: object) -> str:
     """Lists and tables entry by entry; what is not set is no limit."""
     if isinstance(value, list):
         more = f" and {len(value) - TOLD:,} more" if len(value) > TOLD else ""

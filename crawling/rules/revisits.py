@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 
-class Check(NamedTuple):
+class RevisitCheck(NamedTuple):
     """A time at which the server was asked, and what the document was then."""
 
     at: datetime
     digest: bytes
 
 
-def due_again(checks: Sequence[Check], most: timedelta) -> datetime:
+def due_again(checks: Sequence[RevisitCheck], most: timedelta) -> datetime:
     """When the page is to be asked for again. checks: of all earlier runs that asked, the latest first, at least one.
 
     A page that was the same for a week is left alone for another, and so for twice as long each time; one that was another at the

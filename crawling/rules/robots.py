@@ -28,7 +28,7 @@ EVERYBODY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Robots:
+class RobotsRules:
     """The rules of one origin, as they hold for one product token.
 
     unavailable: 0, or the status that stands between us and the rules: nothing may be fetched for now.
@@ -51,7 +51,7 @@ class Robots:
         return self.rules.crawl_delay(self.token) if self.rules else None
 
 
-def read_robots(status: int, body: bytes, token: str) -> Robots:
+def read_robots(status: int, body: bytes, token: str) -> RobotsRules:
     """Return the rules that follow from the answer to a request for robots.txt.
 
     4xx: everything is allowed. 5xx and everything that is no answer: nothing may be fetched for now
@@ -62,8 +62,8 @@ def read_robots(status: int, body: bytes, token: str) -> Robots:
         sitemaps, lines = _lines_for(body, token)
         return _rules(sitemaps + lines, token)
     if is_answer(status):
-        return Robots(None, token)
-    return Robots(None, token, unavailable=status)
+        return RobotsRules(None, token)
+    return RobotsRules(None, token, unavailable=status)
 
 
 def forbidding_line(body: bytes, token: str, url: str) -> str:
@@ -87,8 +87,8 @@ def forbidding_line(body: bytes, token: str, url: str) -> str:
     return refusing[0].strip()
 
 
-def _rules(lines: list[str], token: str) -> Robots:
-    return Robots(Protego.parse("\n".join([f"User-agent: {token}", *lines])), token)
+def _rules(lines: list[str], token: str) -> RobotsRules:
+    return RobotsRules(Protego.parse("\n".join([f"User-agent: {token}", *lines])), token)
 
 
 def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:

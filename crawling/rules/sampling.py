@@ -10,7 +10,7 @@ SURE = 1.96
 
 
 @dataclass(frozen=True)
-class Share:
+class SampleShare:
     """`hits` of `looked_at`, which were drawn from `total` without regard to what is asked of them, or are all of them."""
 
     hits: int

@@ -32,7 +32,7 @@ class CatchUp(StrEnum):
     SKIP = "skip"
 
 
-class Timing(BaseModel):
+class ScheduleTiming(BaseModel):
     """A checked schedule. Exactly one of `cron` and `every_minutes` says when."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -65,7 +65,7 @@ class Timing(BaseModel):
         return " ".join(line.split())
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> Timing:
+    def _one_of_two(self) -> ScheduleTiming:
         if bool(self.cron) == (self.every_minutes is not None):
             raise ValueError("give either a cron line or an interval in minutes")
         return self
@@ -97,7 +97,7 @@ class Timing(BaseModel):
         return max(due_at, last) if last <= now else due_at
 
 
-class Due(NamedTuple):
+class DueStart(NamedTuple):
     """What is to be done about times that have come: the last of them, whether a run is to start for it, and the time after."""
 
     at: datetime
@@ -105,22 +105,22 @@ class Due(NamedTuple):
     next_at: datetime
 
 
-def settle(timing: Timing, *, due_at: datetime, anchor: datetime, now: datetime) -> Due:
+def settle(timing: ScheduleTiming, *, due_at: datetime, anchor: datetime, now: datetime) -> DueStart:
     """Of all times from `due_at` to `now` the last alone may start a run: a crawl that was missed ten times is not run ten times."""
     last = timing.latest(due_at, now, anchor)
     is_late = now - last > LATE_AFTER
-    return Due(last, not is_late or timing.catch_up == CatchUp.ONCE, next(timing.after(now, anchor)))
+    return DueStart(last, not is_late or timing.catch_up == CatchUp.ONCE, next(timing.after(now, anchor)))
 
 
-def read_timing(fields: Mapping[str, Any]) -> tuple[Timing | None, dict[str, str]]:
+def read_timing(fields: Mapping[str, Any]) -> tuple[ScheduleTiming | None, dict[str, str]]:
     """Return the schedule, or None and a sentence by field; what is wrong with the whole stands at `cron`."""
     try:
-        return Timing.model_validate(dict(fields)), {}
+        return ScheduleTiming.model_validate(dict(fields)), {}
     except ValidationError as error:
         errors: dict[str, str] = {}
         for mistake in error.errors():
             field = ".".join(str(part) for part in mistake["loc"]) or "cron"
-            unknown = "is not a field of a schedule; these are: " + ", ".join(Timing.model_fields)
+            unknown = "is not a field of a schedule; these are: " + ", ".join(ScheduleTiming.model_fields)
             sentence = sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
             errors.setdefault(field, unknown if mistake["type"] == "extra_forbidden" else sentence)
         return None, errors

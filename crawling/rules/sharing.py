@@ -8,7 +8,7 @@ LARGEST_SHARE = 1 / 40
 SHORT_SECONDS = 2.0
 
 
-def seconds_aside(held: float, toes: int) -> float:
+def penalty_seconds(held: float, toes: int) -> float:
     """For how long a host that has kept one of so many toes for so long lets others go first."""
     if held <= SHORT_SECONDS:
         return 0.0

@@ -18,7 +18,7 @@ NO_REST_SECONDS = 1.0
 GRANTED = "Its resources are reserved; the next free worker starts its shift."
 
 
-class Cause(StrEnum):
+class StallCause(StrEnum):
     """What keeps a run from fetching; `FETCHING` and `STARTING`: nothing does."""
 
     FETCHING = "fetching"
@@ -55,7 +55,7 @@ class NextHost:
 
 
 @dataclass(frozen=True)
-class Facts:
+class RunFacts:
     """What is known of a run that has not ended.
 
     paused: who or what paused it, in a sentence. wait: why its request at the bank waits, and what ends that.
@@ -81,7 +81,7 @@ class Facts:
 class Stall:
     """The verdict. `remedy` is what an operator can do about it, empty where there is nothing to do."""
 
-    cause: Cause
+    cause: StallCause
     sentence: str
     remedy: str = ""
     seconds: float | None = None
@@ -89,19 +89,19 @@ class Stall:
     @property
     def is_trouble(self) -> bool:
         """Whether it will not pass by itself."""
-        return self.cause in (Cause.STUCK, Cause.NO_WORKER, Cause.NO_KEEPER)
+        return self.cause in (StallCause.STUCK, StallCause.NO_WORKER, StallCause.NO_KEEPER)
 
 
-def verdict(facts: Facts) -> Stall:
+def verdict(facts: RunFacts) -> Stall:
     """Exactly one verdict; the first rule that fits decides."""
     if facts.state in ("pausing", "stopping"):
         return _ending(facts)
     if facts.paused:
-        return Stall(Cause.PAUSED, facts.paused, "Resume it when it is to go on.")
+        return Stall(StallCause.PAUSED, facts.paused, "Resume it when it is to go on.")
     if facts.quiet_seconds is not None:
         return _at_work(facts, facts.quiet_seconds)
     if facts.wait:
-        return Stall(Cause.GRANT, facts.wait, facts.wait_ends)
+        return Stall(StallCause.GRANT, facts.wait, facts.wait_ends)
     if facts.granted_seconds is not None:
         return _granted(facts, facts.granted_seconds)
     if not facts.queued:
@@ -109,10 +109,10 @@ def verdict(facts: Facts) -> Stall:
     return _at_host(facts, facts.next_host) if facts.next_host else _starting(facts, 0.0)
 
 
-def _ending(facts: Facts) -> Stall:
+def _ending(facts: RunFacts) -> Stall:
     if facts.quiet_seconds is not None and facts.quiet_seconds > QUIET_SECONDS:
-        return Stall(Cause.STUCK, f"It is {facts.state}, but its shift has written nothing for {_time(facts.quiet_seconds)}.", KILL)
-    cause = Cause.PAUSING if facts.state == "pausing" else Cause.STOPPING
+        return Stall(StallCause.STUCK, f"It is {facts.state}, but its shift has written nothing for {_time(facts.quiet_seconds)}.", KILL)
+    cause = StallCause.PAUSING if facts.state == "pausing" else StallCause.STOPPING
     return Stall(cause, "The fetches under way are being finished first.")
 
 
@@ -121,45 +121,49 @@ START_WORKER = "Start a worker: `make run` starts as many as WORKERS says; on a 
 START_KEEPER = "Start the keeper: `make run` does; on a machine of your own, `manage.py keeper`."
 
 
-def _at_work(facts: Facts, quiet: float) -> Stall:
+def _at_work(facts: RunFacts, quiet: float) -> Stall:
     if facts.lease_seconds is not None and facts.lease_seconds < 0:
         if not facts.is_keeper_there:
-            return Stall(Cause.NO_KEEPER, "Its worker is gone, and there is no keeper to take its units back.", START_KEEPER)
-        return Stall(Cause.WORKER_LOST, f"Its worker has been silent for {_time(-facts.lease_seconds)}; its work is about to be handed on.")
+            return Stall(StallCause.NO_KEEPER, "Its worker is gone, and there is no keeper to take its units back.", START_KEEPER)
+        return Stall(
+            StallCause.WORKER_LOST, f"Its worker has been silent for {_time(-facts.lease_seconds)}; its work is about to be handed on."
+        )
     if quiet <= QUIET_SECONDS:
-        return Stall(Cause.FETCHING, "Fetching.")
+        return Stall(StallCause.FETCHING, "Fetching.")
     if facts.next_host and facts.next_host.is_held:
         return _held(facts.next_host)
     if facts.next_host and facts.next_host.seconds > NO_REST_SECONDS:
         return _resting(facts.next_host)
-    return Stall(Cause.STUCK, f"Its shift is alive but has written nothing for {_time(quiet)}.", KILL)
+    return Stall(StallCause.STUCK, f"Its shift is alive but has written nothing for {_time(quiet)}.", KILL)
 
 
-def _granted(facts: Facts, seconds: float) -> Stall:
+def _granted(facts: RunFacts, seconds: float) -> Stall:
     if facts.workers == 0:
-        return Stall(Cause.NO_WORKER, f"Granted {_time(seconds)} ago, but there is no worker to take its shift up.", START_WORKER)
+        return Stall(StallCause.NO_WORKER, f"Granted {_time(seconds)} ago, but there is no worker to take its shift up.", START_WORKER)
     if seconds > OVERDUE_SECONDS and not facts.is_keeper_there:
-        return Stall(Cause.NO_KEEPER, f"Granted {_time(seconds)} ago, but there is no keeper to tell a worker of it.", START_KEEPER)
+        return Stall(StallCause.NO_KEEPER, f"Granted {_time(seconds)} ago, but there is no keeper to tell a worker of it.", START_KEEPER)
     if seconds > OVERDUE_SECONDS:
         return Stall(
-            Cause.STUCK, f"Granted {_time(seconds)} ago, and no worker has taken its shift up.", "See whether the workers are busy or hang."
+            StallCause.STUCK,
+            f"Granted {_time(seconds)} ago, and no worker has taken its shift up.",
+            "See whether the workers are busy or hang.",
         )
-    return Stall(Cause.STARTING, GRANTED)
+    return Stall(StallCause.STARTING, GRANTED)
 
 
-def _empty(facts: Facts) -> Stall:
+def _empty(facts: RunFacts) -> Stall:
     if facts.quarantined:
         some = f"{facts.quarantined:,} URL{'s' if facts.quarantined != 1 else ''}"
         return Stall(
-            Cause.EMPTY, f"Nothing is queued; {some} in quarantine would be.", "Approve or ban the possible traps on the crawl's page."
+            StallCause.EMPTY, f"Nothing is queued; {some} in quarantine would be.", "Approve or ban the possible traps on the crawl's page."
         )
-    return Stall(Cause.EMPTY, "Nothing is queued; it is about to finish.")
+    return Stall(StallCause.EMPTY, "Nothing is queued; it is about to finish.")
 
 
-def _at_host(facts: Facts, host: NextHost) -> Stall:
+def _at_host(facts: RunFacts, host: NextHost) -> Stall:
     if host.taken_by:
         return Stall(
-            Cause.HOST_TAKEN, f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns."
+            StallCause.HOST_TAKEN, f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns."
         )
     if host.is_held:
         return _held(host)
@@ -171,7 +175,7 @@ def _at_host(facts: Facts, host: NextHost) -> Stall:
 def _held(host: NextHost) -> Stall:
     again = f" It is asked for again in {_time(host.seconds)}." if host.seconds > NO_REST_SECONDS else ""
     return Stall(
-        Cause.NAME,
+        StallCause.NAME,
         f"{host.name} waits for its name: no name server has answered yet.{again}",
         "See on the page DNS whether name servers answer; *Why is it waiting?* there knows more of the name.",
     )
@@ -180,35 +184,35 @@ def _held(host: NextHost) -> Stall:
 def _resting(host: NextHost) -> Stall:
     if host.outage:
         remedy = "See whether the host can be reached. *Retry failed* asks for its URLs again once they have failed."
-        return Stall(Cause.HOST_DOWN, f"{host.name} lets nothing be fetched. {host.outage}", remedy, host.seconds)
+        return Stall(StallCause.HOST_DOWN, f"{host.name} lets nothing be fetched. {host.outage}", remedy, host.seconds)
     if host.status in THROTTLES:
         return Stall(
-            Cause.THROTTLED,
+            StallCause.THROTTLED,
             f"{host.name} answered {host.status}: too much for it. It is asked again in {_time(host.seconds)}.",
             "A longer delay between fetches would be kinder to it.",
             host.seconds,
         )
     if host.status is not None and (may_pass(host.status) or host.status in OUTAGES):
         return Stall(
-            Cause.RETRYING,
+            StallCause.RETRYING,
             f"{host.name}: {explain(host.status)} It is tried again in {_time(host.seconds)}.",
             seconds=host.seconds,
         )
-    return Stall(Cause.RESTING, f"{host.name} may be fetched from in {_time(host.seconds)}.", seconds=host.seconds)
+    return Stall(StallCause.RESTING, f"{host.name} may be fetched from in {_time(host.seconds)}.", seconds=host.seconds)
 
 
-def _starting(facts: Facts, due_seconds: float) -> Stall:
+def _starting(facts: RunFacts, due_seconds: float) -> Stall:
     if not facts.is_keeper_there:
-        return Stall(Cause.NO_KEEPER, "There is no keeper to ask the bank for its next shift.", START_KEEPER)
+        return Stall(StallCause.NO_KEEPER, "There is no keeper to ask the bank for its next shift.", START_KEEPER)
     if facts.workers == 0:
-        return Stall(Cause.NO_WORKER, "There is no worker for crawls.", START_WORKER)
+        return Stall(StallCause.NO_WORKER, "There is no worker for crawls.", START_WORKER)
     if due_seconds > OVERDUE_SECONDS:
         return Stall(
-            Cause.STUCK,
+            StallCause.STUCK,
             f"Work has been due for {_time(due_seconds)}, and nobody has asked the bank for a shift.",
             "Look at the keeper's log.",
         )
-    return Stall(Cause.STARTING, "It is about to ask the bank for a shift.")
+    return Stall(StallCause.STARTING, "It is about to ask the bank for a shift.")
 
 
 def _time(seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Step(StrEnum):
+class FetchStep(StrEnum):
     """The steps of a toe thread (SEEDS B11)."""
 
     WAITING_FOR_HOST = "waiting for a host's turn"

@@ -18,7 +18,7 @@ FAILS_FROM = 4
 CERTAIN_LOSSES = 2
 
 
-class Blame(NamedTuple):
+class PoisonSuspects(NamedTuple):
     """Which URLs a lost shift is held against, by id, and how many losses that counts for each; None: all that it had in process."""
 
     url_ids: Collection[int] | None = None
@@ -26,4 +26,4 @@ class Blame(NamedTuple):
 
 
 #: nothing that was fetched has to do with the loss
-NOBODY = Blame((), 0)
+NOBODY = PoisonSuspects((), 0)

@@ -24,7 +24,7 @@ class TrapState(StrEnum):
     BANNED = "banned"
 
 
-class Judged(NamedTuple):
+class PatternRuling(NamedTuple):
     """A link's pattern, and what becomes of it: `trap` is the pattern that it is quarantined for."""
 
     pattern: Pattern | None = None
@@ -32,7 +32,7 @@ class Judged(NamedTuple):
     is_banned: bool = False
 
 
-NOTHING = Judged()
+NOTHING = PatternRuling()
 
 
 @dataclass
@@ -44,7 +44,7 @@ class TrapGate:
     _bare: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def judge(self, link: Address) -> Judged:
+    def judge(self, link: Address) -> PatternRuling:
         """Look at a link that was not seen before."""
         pattern = pattern_of(link)
         suspicious = suspicion(link, year=self.year) or (self._repeated_session(link) if pattern else None)
@@ -53,12 +53,12 @@ class TrapGate:
         for known in (pattern, suspicious):
             state = self.states.get(known.key) if known else None
             if state is TrapState.BANNED:
-                return Judged(pattern, is_banned=True)
+                return PatternRuling(pattern, is_banned=True)
             if state is TrapState.APPROVED:
-                return Judged(pattern)
+                return PatternRuling(pattern)
             if state is TrapState.QUARANTINED:
-                return Judged(pattern, known)
-        return Judged(pattern, suspicious)
+                return PatternRuling(pattern, known)
+        return PatternRuling(pattern, suspicious)
 
     def _repeated_session(self, link: Address) -> Pattern | None:
         bare = without_session(link)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Unread(StrEnum):
+class TruncationReason(StrEnum):
     """What ended the reading before the document's end."""
 
     SIZE = "size"
@@ -20,9 +20,9 @@ class Unread(StrEnum):
 
 
 SENTENCES = {
-    Unread.SIZE: "Only its beginning was read: it is larger than documents of its kind are read.",
-    Unread.TIME: "It was read in part: reading it took too much processor time.",
-    Unread.MEMORY: "It was read in part: reading it took too much memory.",
-    Unread.LINKS: "Not all of its links were taken: it has more than are taken of one document.",
-    Unread.BROKEN: "It was read in part: it breaks off, is damaged, or is locked by a password.",
+    TruncationReason.SIZE: "Only its beginning was read: it is larger than documents of its kind are read.",
+    TruncationReason.TIME: "It was read in part: reading it took too much processor time.",
+    TruncationReason.MEMORY: "It was read in part: reading it took too much memory.",
+    TruncationReason.LINKS: "Not all of its links were taken: it has more than are taken of one document.",
+    TruncationReason.BROKEN: "It was read in part: it breaks off, is damaged, or is locked by a password.",
 }

@@ -30,7 +30,7 @@ _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowedRange:
     """An administrator's permission: this network, these ports, both ends included."""
 
     network: IPv4Network | IPv6Network
@@ -45,13 +45,13 @@ class Allowed:
 class DialPolicy:
     """Which addresses a crawl may connect to: `allowed` by administrators, besides public ones, and never our own services."""
 
-    allowed: tuple[Allowed, ...] = ()
+    allowed: tuple[AllowedRange, ...] = ()
     forbidden: frozenset[tuple[str, int]] = frozenset()
 
     def vet(self, addresses: Sequence[str], port: int) -> Vetted:
         return vet(addresses, port, allowed=self.allowed, forbidden=self.forbidden)
 
-    def plus(self, allowed: Iterable[Allowed]) -> DialPolicy:
+    def plus(self, allowed: Iterable[AllowedRange]) -> DialPolicy:
         return replace(self, allowed=(*self.allowed, *allowed))
 
 
@@ -63,7 +63,7 @@ class Vetted:
     reason: str = ""
 
 
-def vet(addresses: Sequence[str], port: int, *, allowed: Iterable[Allowed], forbidden: frozenset[tuple[str, int]]) -> Vetted:
+def vet(addresses: Sequence[str], port: int, *, allowed: Iterable[AllowedRange], forbidden: frozenset[tuple[str, int]]) -> Vetted:
     """Return those of the addresses that may be connected to on this port. What was asked a moment ago is not worked out anew.
 
     `forbidden` are our own services as they listen, (address, port); one on 0.0.0.0 or :: closes its port on every address
@@ -73,7 +73,7 @@ def vet(addresses: Sequence[str], port: int, *, allowed: Iterable[Allowed], forb
 
 
 @lru_cache(maxsize=4096)
-def _vet(addresses: tuple[str, ...], port: int, permissions: tuple[Allowed, ...], forbidden: frozenset[tuple[str, int]]) -> Vetted:
+def _vet(addresses: tuple[str, ...], port: int, permissions: tuple[AllowedRange, ...], forbidden: frozenset[tuple[str, int]]) -> Vetted:
     permitted: list[str] = []
     refusals: list[str] = []
     for address in dict.fromkeys(dialled(raw) for raw in addresses):
@@ -87,7 +87,7 @@ def _vet(addresses: tuple[str, ...], port: int, permissions: tuple[Allowed, ...]
     return Vetted((), "; ".join(refusals) if refusals else "the name has no address")
 
 
-def _refusal(address: str, port: int, allowed: tuple[Allowed, ...], forbidden: frozenset[tuple[str, int]]) -> str:
+def _refusal(address: str, port: int, allowed: tuple[AllowedRange, ...], forbidden: frozenset[tuple[str, int]]) -> str:
     """Say why not, or nothing."""
     kind = classify(address)
     if (address, port) in forbidden:
@@ -98,11 +98,11 @@ def _refusal(address: str, port: int, allowed: tuple[Allowed, ...], forbidden: f
     if any((everywhere, port) in forbidden for everywhere in _EVERY_ADDRESS):
         return f"{address} port {port} may be a service of this site itself"
     if kind in _NEVER:
-        return f"{address} is {_in_words(kind)}: no host has it"
+        return f"{address} is {_describe_address_class(kind)}: no host has it"
     if not any(permission.covers(address, port) for permission in allowed):
-        return f"{address} is {_in_words(kind)} and no administrator has allowed it on port {port}"
+        return f"{address} is {_describe_address_class(kind)} and no administrator has allowed it on port {port}"
     return ""
 
 
-def _in_words(kind: AddressClass) -> str:
+def _describe_address_class(kind: AddressClass) -> str:
     return f"a {kind.replace('_', '-')} address" if kind is not AddressClass.UNSPECIFIED else "an unspecified address"

@@ -11,7 +11,7 @@ from crawling.models import Run
 
 
 @dataclass(frozen=True)
-class Dealings:
+class ProcessHoldings:
     """One of a run's processes in the bank; `pool` is that of its page."""
 
     number: int
@@ -22,13 +22,13 @@ class Dealings:
     wait: WaitRow | None
 
 
-def dealings_of(run: Run) -> list[Dealings]:
+def dealings_of(run: Run) -> list[ProcessHoldings]:
     """The run's processes that hold or wait for something."""
     own = Process.objects.filter(run_process__run=run).order_by("run_process__number")
     rows = list(own.values_list("pk", "run_process__number", "pool", "pool__bypass_limit"))
     holdings, waits = holdings_of(pk for pk, *_ in rows), waits_of(pk for pk, *_ in rows)
     return [
-        Dealings(number, pk, pool, limit, holdings.get(pk, []), waits.get(pk))
+        ProcessHoldings(number, pk, pool, limit, holdings.get(pk, []), waits.get(pk))
         for pk, number, pool, limit in rows
         if pk in holdings or pk in waits
     ]

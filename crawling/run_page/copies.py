@@ -13,7 +13,7 @@ MOST = 20_000
 
 
 @dataclass(frozen=True)
-class Copies:
+class ContentCopies:
     """`bytes` of the first MOST copies; `are_more`: there are others."""
 
     pages: int
@@ -24,6 +24,6 @@ class Copies:
         return self.pages >= MOST
 
 
-def copies_of(run: Run) -> Copies:
+def copies_of(run: Run) -> ContentCopies:
     found = Page.objects.filter(run=run, duplicate_of__isnull=False)[:MOST].aggregate(pages=Count("pk"), bytes=Sum("bytes", default=0))
-    return Copies(**found)
+    return ContentCopies(**found)

@@ -33,7 +33,7 @@ START = {"queue": 0, "lane": 0, "rank": 0.0, "id": 0}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FrontierFilter:
     """What is looked for. host: all of its name. text: part of the address, in any case. after: the id of the last URL seen."""
 
     place: str = WAITING
@@ -42,21 +42,21 @@ class Wanted:
     after: int | None = None
 
     @classmethod
-    def read(cls, query: Any) -> Wanted:
+    def read(cls, query: Any) -> FrontierFilter:
         """Of an address or a form; nonsense counts as nothing."""
         place, after = query.get("place", ""), query.get("after", "")
         host, text = (str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_TEXT] for name in ("host", "q"))
         return cls(place if place in PLACES else WAITING, host.lower(), text, whole_number(after))
 
 
-def frontier_of(run: Run, wanted: Wanted, *, most: int) -> tuple[list[Url], int | None]:
+def frontier_of(run: Run, wanted: FrontierFilter, *, most: int) -> tuple[list[Url], int | None]:
     """Up to `most` URLs, each with its host as `host_name`, and the id to go on after. Raises SearchTookTooLong."""
     ids = found_ids(run, wanted, most=most + 1)
     rows = Url.objects.filter(pk__in=ids[:most]).annotate(host_name=F("queue__host__name")).in_bulk()
     return [rows[pk] for pk in ids[:most] if pk in rows], ids[most - 1] if len(ids) > most else None
 
 
-def found_ids(run: Run, wanted: Wanted, *, most: int) -> list[int]:
+def found_ids(run: Run, wanted: FrontierFilter, *, most: int) -> list[int]:
     """The ids of what is found, in the order in which it is shown. Raises SearchTookTooLong."""
     with time_limit() as cursor:
         if wanted.place != WAITING:
@@ -67,7 +67,7 @@ def found_ids(run: Run, wanted: Wanted, *, most: int) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _others(run: Run, wanted: Wanted) -> QuerySet[Url]:
+def _others(run: Run, wanted: FrontierFilter) -> QuerySet[Url]:
     """What is not waiting: few in number, or found along an index of its own."""
     found = taken_out(run) if wanted.place == TAKEN_OUT else Url.objects.filter(run=run, state=_state(wanted.place))
     if wanted.host:
@@ -86,7 +86,7 @@ def waiting_count(run: Run) -> int:
     return int(run.queues.aggregate(n=Sum("queued", default=0))["n"])
 
 
-def as_text(run: Run, wanted: Wanted, *, batch: int = 5_000) -> Iterator[str]:
+def as_text(run: Run, wanted: FrontierFilter, *, batch: int = 5_000) -> Iterator[str]:
     """All that is found, an address a line, however much it is."""
     after: int | None = None
     while True:

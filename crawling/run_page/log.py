@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 
 from crawling.models import Level, LogLine, Run
-from crawling.span import ALWAYS, Span
+from crawling.span import ALWAYS, TimeRange
 
 CHUNK = 1_000
 LONGEST_TEXT = 200
@@ -27,13 +27,13 @@ class LogFilter:
 
     level: Level = Level.INFO
     text: str = ""
-    span: Span = ALWAYS
+    span: TimeRange = ALWAYS
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> LogFilter:
         """Of an address; nonsense counts as nothing."""
         text = query.get("text", "").replace("\0", "").strip()[:LONGEST_TEXT]
-        return cls(Level.__members__.get(query.get("level", "").upper(), Level.INFO), text, Span.read(query))
+        return cls(Level.__members__.get(query.get("level", "").upper(), Level.INFO), text, TimeRange.read(query))
 
     def __bool__(self) -> bool:
         return bool(self.text or self.span) or self.level > Level.INFO
@@ -53,7 +53,7 @@ class LogFilter:
         return lines.filter(Q(message__icontains=self.text) | Q(url__icontains=self.text)) if self.text else lines
 
 
-def _within(run: Run, span: Span) -> Q:
+def _within(run: Run, span: TimeRange) -> Q:
     """The ids between which the span's lines lie: numbers rise with time, but for SETTLED_AFTER, so no index of moments is needed."""
     place = Q()
     if span.since:

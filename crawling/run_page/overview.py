@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from django.db.models import F, Sum
 from django.utils import timezone
 
-from allocation.selectors import in_words
-from crawling.fetching import told
+from allocation.selectors import format_amounts
+from crawling.fetching import describe_fetching
 from crawling.models import CrawlJob, Page, RobotsException, Run, RunState, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES
 from crawling.page_filter import PageFilter
@@ -19,15 +19,15 @@ from crawling.rules.remaining import remaining
 from crawling.rules.scope import Reach
 from crawling.rules.sections.ordering import OrderingPart
 from crawling.rules.statuses import NOT_MODIFIED_STATUS
-from crawling.run_page.bank import Dealings, dealings_of
-from crawling.run_page.copies import Copies, copies_of
+from crawling.run_page.bank import ProcessHoldings, dealings_of
+from crawling.run_page.copies import ContentCopies, copies_of
 from crawling.run_page.hosts import SOME, HostNumbers, HostRow, first_hosts, host_numbers, host_rows
 from crawling.run_page.log import LogFilter, LogWindow, log_before
 from crawling.run_page.pages import pages_of
-from crawling.run_page.rates import Rates, rates_of
+from crawling.run_page.rates import FetchRates, rates_of
 from crawling.run_page.rules import rules_in_words
-from crawling.run_page.statuses import Cause, StatusRow, causes_of, status_rows
-from crawling.run_page.toes import ToeRow, steps_of, toes_of
+from crawling.run_page.statuses import FailureSamples, StatusRow, causes_of, status_rows
+from crawling.run_page.toes import FetchThreadRow, fetch_threads_of, steps_of
 from crawling.selectors import CrawlView, crawl_view, run_view
 from crawling.services.bank import default_pool
 from crawling.traps import TrapView, undecided
@@ -38,7 +38,7 @@ LINES = 50
 
 
 @dataclass(frozen=True)
-class CrawlPage:
+class RunOverview:
     """`verbs` are what can be done to the crawl now; empty for a run that is not the latest. `claim` is Max, in words."""
 
     crawl: CrawlJob
@@ -47,18 +47,18 @@ class CrawlPage:
     claim: Sequence[str]
     run: Run | None = None
     runs: Sequence[Run] = ()
-    rates: Rates | None = None
+    rates: FetchRates | None = None
     statuses: Sequence[StatusRow] = ()
-    causes: Sequence[Cause] = ()
+    causes: Sequence[FailureSamples] = ()
     hosts: Sequence[HostRow] = ()
     host_numbers: HostNumbers | None = None
-    copies: Copies | None = None
+    copies: ContentCopies | None = None
     pages: Sequence[Page] = ()
     log: LogWindow = field(default_factory=lambda: LogWindow((), None))
-    dealings: Sequence[Dealings] = ()
+    dealings: Sequence[ProcessHoldings] = ()
     shifts: Sequence[Shift] = ()
     traps: Sequence[TrapView] = ()
-    toes: Sequence[ToeRow] = ()
+    toes: Sequence[FetchThreadRow] = ()
     #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
     out_of_scope: int = 0
     #: those of the pages whose server answered that they are as an earlier run has them
@@ -102,7 +102,7 @@ class CrawlPage:
     @property
     def asks(self) -> list[tuple[str, str]]:
         """How it asks, where that is not as usual."""
-        return told(self.crawl)
+        return describe_fetching(self.crawl)
 
     @property
     def rules_in_words(self) -> list[tuple[str, str]]:
@@ -173,16 +173,16 @@ class CrawlPage:
         return [*given, *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else [])]
 
 
-def empty_page(crawl: CrawlJob) -> CrawlPage:
+def empty_page(crawl: CrawlJob) -> RunOverview:
     """The page of a crawl that was never started."""
-    return CrawlPage(crawl, crawl_view(crawl), verbs=("start",), claim=_claim(crawl))
+    return RunOverview(crawl, crawl_view(crawl), verbs=("start",), claim=_claim(crawl))
 
 
-def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
+def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
     """The page of a run, with the lines of its log that are wanted, before that of an id."""
     runs = list(run.crawl.runs.all()[:RUNS])
     statuses, dealings = status_rows(run), dealings_of(run)
-    return CrawlPage(
+    return RunOverview(
         crawl=run.crawl,
         view=run_view(run, waits={one.process: one.wait for one in dealings if one.wait}),
         verbs=_verbs(run) if run == runs[0] else (),
@@ -200,14 +200,14 @@ def run_page(run: Run, lines: LogFilter, *, before: int | None) -> CrawlPage:
         dealings=dealings,
         shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
         traps=undecided(run, most=TRAPS),
-        toes=toes_of(run),
+        toes=fetch_threads_of(run),
         out_of_scope=run.verdict_counts.aggregate(n=Sum(F("kept") + F("more"), default=0))["n"],
         not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
     )
 
 
 def _claim(crawl: CrawlJob) -> list[str]:
-    return in_words(default_pool().pk, crawl.claim)
+    return format_amounts(default_pool().pk, crawl.claim)
 
 
 def _verbs(run: Run) -> tuple[str, ...]:

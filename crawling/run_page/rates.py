@@ -19,7 +19,7 @@ MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Rates:
+class FetchRates:
     """Pages fetched in each of the latest minutes, the oldest first; `now` is pages a second over the last minute or two."""
 
     minutes: Sequence[tuple[datetime, int]]
@@ -38,7 +38,7 @@ class Rates:
         )
 
 
-def rates_of(run: Run) -> Rates:
+def rates_of(run: Run) -> FetchRates:
     """The minutes run up to now, or to the end of a run that has ended."""
     until = run.finished_at or timezone.now()
     last = until.replace(second=0, microsecond=0)
@@ -48,7 +48,7 @@ def rates_of(run: Run) -> Rates:
     length = int((last - first) / MINUTE) + 1
     minutes = [(minute, fetched.get(minute, 0)) for minute in (first + i * MINUTE for i in range(length))]
     now = None if run.state in ENDED_STATES else rates_now([run.pk]).get(run.pk)
-    return Rates(minutes, now)
+    return FetchRates(minutes, now)
 
 
 def rates_now(run_ids: Collection[int]) -> dict[int, float]:

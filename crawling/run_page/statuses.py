@@ -49,7 +49,7 @@ class StatusRow:
 
 
 @dataclass(frozen=True)
-class Cause:
+class FailureSamples:
     """Why URLs failed or were excluded, and some of them: id, address, and what was said of each."""
 
     state: str
@@ -89,10 +89,10 @@ def shares(parts: Sequence[int], whole: int) -> list[int]:
     return rounded
 
 
-def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[Cause]:
+def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[FailureSamples]:
     """The commonest causes among a run's status rows, failures first."""
     ended = sorted((row for row in rows if row.state != UrlState.SUCCEEDED), key=lambda row: (row.state, -row.urls))[:CAUSES]
-    causes = {(row.state, row.status): Cause(row.state, row.status, row.urls) for row in ended}
+    causes = {(row.state, row.status): FailureSamples(row.state, row.status, row.urls) for row in ended}
     if causes:
         states, statuses = zip(*causes, strict=True)
         with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ from crawling.models import Run, Shift
 
 
 @dataclass(frozen=True)
-class ToeRow:
+class FetchThreadRow:
     """One toe thread; `url` is "" while it has none."""
 
     process: int
@@ -21,16 +21,16 @@ class ToeRow:
     since: datetime
 
 
-def toes_of(run: Run) -> list[ToeRow]:
+def fetch_threads_of(run: Run) -> list[FetchThreadRow]:
     """As the shifts have last written it down: once a second."""
     shifts = Shift.objects.filter(process__run=run, ended_at=None).order_by("process__number").values_list("process__number", "toes")
     return [
-        ToeRow(process, number, step, url, datetime.fromtimestamp(since, UTC))
+        FetchThreadRow(process, number, step, url, datetime.fromtimestamp(since, UTC))
         for process, toes in shifts
         for number, step, url, since in toes
     ]
 
 
-def steps_of(toes: Sequence[ToeRow]) -> list[tuple[str, int]]:
+def steps_of(toes: Sequence[FetchThreadRow]) -> list[tuple[str, int]]:
     """How many toes are at each step, the commonest first."""
     return Counter(toe.step for toe in toes).most_common()

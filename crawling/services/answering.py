@@ -16,7 +16,7 @@ from crawling.models import InquiryKind, Page, RobotsFile
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import forbidding_line, read_robots
 from crawling.services.inquiries import settle, take_up
-from crawling.services.trying import try_seeds
+from crawling.services.trying import run_test_fetch
 from crawling.textdiff import compared
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def answer_inquiry(inquiry_id: int) -> str:
 
 
 def _test_fetch(question: Mapping[str, Any], number: int) -> dict[str, Any]:
-    trials = try_seeds(question["order"], number=number)
+    trials = run_test_fetch(question["order"], number=number)
     return {"items": [asdict(trial) for trial in trials]}
 
 

@@ -21,7 +21,7 @@ from allocation.errors import (
     ResumeWouldBeUnsafe,
 )
 from allocation.models import Pool, Process, ProcessState, Request, RequestKind, RequestState
-from allocation.selectors import in_words
+from allocation.selectors import format_amounts
 from allocation.services import (
     cancel_request,
     finish_process,
@@ -37,9 +37,9 @@ from crawling.frontier.due import seconds_until_due
 from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess
 from crawling.models.jobs import PAUSE_STATES, WORKING_STATES, RunState
-from crawling.rules.alerts import Event
+from crawling.rules.alerts import AlertEvent
 from crawling.rules.claims import start_amounts
-from crawling.services.telling import tell
+from crawling.services.telling import notify_listeners
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def enroll(run: Run) -> None:
 @transaction.atomic
 def _fail(run: Run, reason: str) -> None:
     if Run.objects.filter(pk=run.pk, state__in=WORKING_STATES).update(state=RunState.FAILED, reason=reason):
-        tell(run, Event.FAILED, reason)
+        notify_listeners(run, AlertEvent.FAILED, reason)
 
 
 def _registered(pool: Pool, process: RunProcess) -> Process:
@@ -157,7 +157,7 @@ def hand_in(process: RunProcess, bank_process: int, epoch: int) -> None:
             write(run.pk, f"Not reserved, but given back: {error}", level=Level.WARNING)
         else:
             pool = Process.objects.values_list("pool", flat=True).get(pk=bank_process)
-            write(run.pk, f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: {listed(in_words(pool, kept.amounts))}.")
+            write(run.pk, f"Reserved until {kept.until:%Y-%m-%d %H:%M} UTC: {listed(format_amounts(pool, kept.amounts))}.")
             # Another process of the run may have settled it before.
             Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
             return

@@ -7,9 +7,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from crawling.audit import note
-from crawling.errors import BadOrder, NotThere
+from crawling.errors import BadOrder, NotFound
 from crawling.models import BlackListEntry
-from crawling.rules.blacklist import BadEntry, BlackKind, read_entry
+from crawling.rules.blacklist import BadEntry, BlacklistKind, read_entry
 
 LONGEST_REASON = 300
 LONGEST_TEXT = 500
@@ -18,14 +18,14 @@ LONGEST_TEXT = 500
 def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> BlackListEntry:
     """Keep all crawls from what the entry covers, those at work within seconds. Raises BadOrder with a sentence by field."""
     errors = reason_errors(reason)
-    if kind not in BlackKind.__members__.values():
-        errors["kind"] = "must be one of " + ", ".join(BlackKind)
+    if kind not in BlacklistKind.__members__.values():
+        errors["kind"] = "must be one of " + ", ".join(BlacklistKind)
     elif not text.strip() or not text.isprintable():
         errors["text"] = "must be one line of text"
     if errors:
         raise BadOrder(errors)
     try:
-        spelt = read_entry(BlackKind(kind), text)
+        spelt = read_entry(BlacklistKind(kind), text)
         if len(spelt) > LONGEST_TEXT:
             raise BadEntry(f"must have at most {LONGEST_TEXT} characters; it has {len(spelt):,} as it is kept")
         with transaction.atomic():
@@ -43,7 +43,7 @@ def remove_entry(number: int, *, by: User | None = None) -> BlackListEntry:
     """Let crawls have again what the entry covered; those at work take back what it alone kept out. Raises NotThere."""
     entry = BlackListEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
     if entry is None:
-        raise NotThere(f"The black list has no entry {number}.")
+        raise NotFound(f"The black list has no entry {number}.")
     note(by, entry, "removed from the black list", {"reason": (entry.reason, None)})
     entry.removed_at = timezone.now()
     entry.save(update_fields=["removed_at"])

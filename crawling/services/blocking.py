@@ -6,13 +6,13 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from crawling.models import BlackListEntry, Host
-from crawling.rules.blacklist import BlackKind
+from crawling.rules.blacklist import BlacklistKind
 from crawling.services.blacklist import add_entry, remove_entry
 
 
 def block_host(host: Host, reason: str, *, by: User | None = None) -> BlackListEntry:
     """From now on no crawl fetches from the host; shifts at work obey within a second. Raises BadOrder for a reason that is none."""
-    return _entries(host).first() or add_entry(BlackKind.HOST, host.name, reason, by=by)
+    return _entries(host).first() or add_entry(BlacklistKind.HOST, host.name, reason, by=by)
 
 
 def unblock_host(host: Host, *, by: User | None = None) -> None:
@@ -22,4 +22,4 @@ def unblock_host(host: Host, *, by: User | None = None) -> None:
 
 
 def _entries(host: Host) -> QuerySet[BlackListEntry]:
-    return BlackListEntry.objects.filter(kind=BlackKind.HOST, text=host.name, removed_at=None)
+    return BlackListEntry.objects.filter(kind=BlacklistKind.HOST, text=host.name, removed_at=None)

@@ -18,13 +18,13 @@ from crawling.fetching import column_of
 from crawling.frontier.counting import count_seeds
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.locking import locked_run
-from crawling.frontier.sowing import sow
+from crawling.frontier.sowing import schedule_urls
 from crawling.frontier.types import Candidate
 from crawling.logbook import write
 from crawling.models import CrawlJob, Run, RunProcess
 from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
 from crawling.rules.addresses import BadUrl, read_address
-from crawling.rules.alerts import Event
+from crawling.rules.alerts import AlertEvent
 from crawling.rules.claims import STAGED, complete_claim
 from crawling.rules.orders import CrawlOrder, read_claim, read_order
 from crawling.rules.sections.budget import BudgetPart
@@ -35,7 +35,7 @@ from crawling.rules.sections.reuse import ReuseOrder
 from crawling.rules.sections.thresholds import ThresholdsPart
 from crawling.services.bank import ask_for_shifts, default_pool, enroll
 from crawling.services.seed_checks import seed_errors
-from crawling.services.telling import tell
+from crawling.services.telling import notify_listeners
 
 
 def check_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder, dict[str, int]]:
@@ -185,6 +185,6 @@ def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> R
     write(run.pk, f"Run {run.number} started by {whom}.")
     with locked_run(run.pk) as locked:
         seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
-        tell(run, Event.STARTED, f"Run {run.number} started by {whom}.")
-        count_seeds(run.pk, sow(locked, seeds, numbers=range(crawl.processes)))
+        notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
+        count_seeds(run.pk, schedule_urls(locked, seeds, numbers=range(crawl.processes)))
     return run

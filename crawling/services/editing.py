@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from crawling.audit import note
-from crawling.errors import BadOrder, NotThere, WrongState
+from crawling.errors import BadOrder, NotFound, WrongState
 from crawling.fetching import change_asking, fetching_of, unmasked
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.locking import locked_run
@@ -20,7 +20,7 @@ from crawling.models import CrawlJob, OrderRevision, Reranking, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.rules.orders import read_order
 from crawling.rules.ranking import Order
-from crawling.rules.revisions import in_words
+from crawling.rules.revisions import format_value
 from crawling.rules.sections.budget import BudgetPart
 from crawling.rules.sections.fetching import SECRET_FIELDS, FetchingPart
 from crawling.rules.sections.filters import FiltersPart
@@ -108,7 +108,7 @@ def revert_edit(crawl: CrawlJob, number: int, *, by: User | None = None, revisio
     changed, which no revision keeps, and what `edit_crawl` raises."""
     edit = crawl.revisions.filter(number=number).first()
     if edit is None:
-        raise NotThere(f"{crawl.name} has no revision {number} that an edit has made.")
+        raise NotFound(f"{crawl.name} has no revision {number} that an edit has made.")
     if secrets := ", ".join(sorted(SECRET_FIELDS & edit.changes.keys())):
         raise WrongState(f"Revision {number} changed {secrets}, of which no revision keeps the secrets; edit them anew.")
     if ADDED_SEEDS in edit.changes:
@@ -162,6 +162,6 @@ def _edit(crawl_id: int, values: Mapping[str, Any], by: User | None, revision: i
         if changes.keys() & WEIGHTS and crawl.visit_order == Order.BEST_FIRST:
             with locked_run(latest.pk):  # to this transaction's end: whoever queues URLs after it reads the new weights
                 begin_reranking(latest.pk)
-        told = "; ".join(f"{name} from {in_words(old)} to {in_words(new)}" for name, (old, new) in changes.items())
+        told = "; ".join(f"{name} from {format_value(old)} to {format_value(new)}" for name, (old, new) in changes.items())
         write(latest.pk, f"Edited by {by or 'the command line'}: {told}.")
     return crawl

@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 
 from crawling.audit import note
 from crawling.errors import WrongState
-from crawling.frontier.handling import Deed, handle
+from crawling.frontier.handling import UrlAction, handle
 from crawling.frontier.locking import locked_run
 from crawling.logbook import write
 from crawling.models import Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.run_page.frontier import Wanted, found_ids
+from crawling.run_page.frontier import FrontierFilter, found_ids
 from crawling.services.shifts import settle_run
 
 #: as many in one transaction: a shift that wants the lock meanwhile waits no longer than that takes
@@ -22,15 +22,15 @@ BATCH = 2_000
 #: more at once would keep the browser waiting; whoever asks is told that there is more, and asks again
 MOST = 50_000
 DONE = {
-    Deed.FIRST: "sent ahead of all others of the host",
-    Deed.USUAL: "left to the crawl's order again",
-    Deed.LAST: "sent behind all others of the host",
-    Deed.TAKE_OUT: "taken out of the frontier",
-    Deed.PUT_BACK: "put back into the frontier",
+    UrlAction.FIRST: "sent ahead of all others of the host",
+    UrlAction.USUAL: "left to the crawl's order again",
+    UrlAction.LAST: "sent behind all others of the host",
+    UrlAction.TAKE_OUT: "taken out of the frontier",
+    UrlAction.PUT_BACK: "put back into the frontier",
 }
 
 
-def handle_urls(run: Run, deed: Deed, ids: Sequence[int], *, by: User | None = None) -> int:
+def handle_urls(run: Run, deed: UrlAction, ids: Sequence[int], *, by: User | None = None) -> int:
     """Do it to those of the URLs that it fits; returns how many. A crawl at work goes by it with its next claim, and the keeper
     asks for a shift if it had none.
 
@@ -44,18 +44,18 @@ def handle_urls(run: Run, deed: Deed, ids: Sequence[int], *, by: User | None = N
                 note(by, run.crawl, f"frontier: {deed.value.replace('_', ' ')}", {"urls": (count, count)})
                 write(run.pk, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}, asked for by {by or 'the command line'}.")
         total += count
-    if deed == Deed.TAKE_OUT:
+    if deed == UrlAction.TAKE_OUT:
         settle_run(run.pk)  # nothing may be left, and it may be waiting at the bank
     return total
 
 
-def handle_all(run: Run, deed: Deed, wanted: Wanted, *, by: User | None = None) -> tuple[int, bool]:
+def handle_all(run: Run, deed: UrlAction, wanted: FrontierFilter, *, by: User | None = None) -> tuple[int, bool]:
     """The same to all that is found, up to MOST; returns how many, and whether there are more. Raises SearchTookTooLong, too."""
     ids = found_ids(run, replace(wanted, after=None), most=MOST + 1)
     return handle_urls(run, deed, ids[:MOST], by=by), len(ids) > MOST
 
 
-def how_many(run: Run, wanted: Wanted) -> tuple[int, bool]:
+def how_many(run: Run, wanted: FrontierFilter) -> tuple[int, bool]:
     """How many `handle_all` would change at once at most, and whether there are more. Raises SearchTookTooLong."""
     found = len(found_ids(run, replace(wanted, after=None), most=MOST + 1))
     return min(found, MOST), found > MOST

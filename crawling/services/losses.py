@@ -12,8 +12,8 @@ from allocation.services import is_holder, release_resources
 from crawling.frontier.locking import IN_THE_WAY, sqlstate
 from crawling.models import RunProcess
 from crawling.presence import absent
-from crawling.rules.suspects import Blame
-from crawling.services.shifts import go_on, lose_shift
+from crawling.rules.suspects import PoisonSuspects
+from crawling.services.shifts import continue_shift, lose_shift
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def lost_a_server(error: BaseException | None) -> bool:
     return state is None or state in IN_THE_WAY or state.startswith(GOING)
 
 
-def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, blame: Blame | None = None) -> None:
+def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, blame: PoisonSuspects | None = None) -> None:
     """The shift's operating-system process has ended: close its books, give back its units, and go on.
 
     worker: who had the shift, or was about to take it up; another one's shift of the same epoch,
@@ -48,7 +48,7 @@ def shift_was_lost(process_id: int, epoch: int, ending: str, *, worker: str, bla
     lose_shift(process, epoch, ending, worker=worker, is_dead=True, blame=blame)
     if any(is_holder(process=process_id, epoch=epoch, worker=name) for name in (worker, UNTAKEN)):
         release_resources(process=process_id, epoch=epoch, release_id=uuid4(), amounts=None, reason=ending)
-    go_on(process)
+    continue_shift(process)
 
 
 def close_shifts_lost_here(but: str = "") -> None:
@@ -74,4 +74,4 @@ def shift_was_reaped(process_id: int, epoch: int) -> None:
     if process is None:
         return
     lose_shift(process, epoch, "lost: its lease ran out", is_dead=False)
-    go_on(process)
+    continue_shift(process)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from crawling.errors import CrawlError
 from crawling.idling import waiting_runs
-from crawling.listing import Wanted, found_crawls
+from crawling.listing import CrawlFilter, found_crawls
 from crawling.models import CrawlJob, Run
 from crawling.rules.tags import BadTags
 from crawling.services.steering import VERBS, abort, pause, resume, stop
@@ -22,14 +22,14 @@ TAGGING = {"tag": "add", "untag": "remove"}
 ACTIONS = (*STEER, *TAGGING)
 
 
-class Done(NamedTuple):
+class BulkResult(NamedTuple):
     """How many crawls were changed, and a sentence for each that could not be."""
 
     changed: int
     refused: list[str]
 
 
-def chosen(action: str, *, ids: Sequence[int] = (), wanted: Wanted | None = None) -> list[CrawlJob]:
+def chosen(action: str, *, ids: Sequence[int] = (), wanted: CrawlFilter | None = None) -> list[CrawlJob]:
     """The crawls with these ids, or all that are wanted and can be steered so. Raises CrawlError for none or too many."""
     found = CrawlJob.objects.filter(pk__in=ids)
     if wanted is not None:
@@ -44,16 +44,16 @@ def chosen(action: str, *, ids: Sequence[int] = (), wanted: Wanted | None = None
     return crawls
 
 
-def do_to_all(action: str, crawls: Sequence[CrawlJob], *, tags: Sequence[str] = (), by: User) -> Done:
+def bulk_action(action: str, crawls: Sequence[CrawlJob], *, tags: Sequence[str] = (), by: User) -> BulkResult:
     """Do one of ACTIONS. Raises BadTags if it is about tags and names none."""
     if action in TAGGING:
         if not tags:
             raise BadTags("Name the tags, with commas between them.")
-        return Done(tag_crawls([crawl.pk for crawl in crawls], **{TAGGING[action]: tags}, by=by), [])
+        return BulkResult(tag_crawls([crawl.pk for crawl in crawls], **{TAGGING[action]: tags}, by=by), [])
     refused: list[str] = []
     for crawl in crawls:
         try:
             STEER[action](crawl, by=by)
         except CrawlError as error:
             refused.append(str(error))
-    return Done(len(crawls) - len(refused), refused)
+    return BulkResult(len(crawls) - len(refused), refused)

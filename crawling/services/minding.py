@@ -17,7 +17,7 @@ from crawling.services.pausing import pause_by_itself, stop_by_itself
 MINUTE = timedelta(minutes=1)
 
 
-def mind_thresholds(run: Run, now: datetime) -> str:
+def enforce_thresholds(run: Run, now: datetime) -> str:
     """Pause or stop the run if it has reached a threshold, and return the sentence that says so; empty: it goes on.
 
     The disk is that of the worker that asks, where the run's answers are kept.

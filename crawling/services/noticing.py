@@ -29,9 +29,9 @@ from allocation.selectors import waits_of
 from crawling.logbook import write
 from crawling.models import Level, Notice, Run
 from crawling.models.jobs import WORKING_STATES
-from crawling.rules.alerts import Event
+from crawling.rules.alerts import AlertEvent
 from crawling.rules.sections.thresholds import ThresholdsPart
-from crawling.services.telling import tell, tell_of_bank
+from crawling.services.telling import notify_listeners, notify_of_bank
 
 MINUTE = timedelta(minutes=1)
 #: what keys of waits begin with; the number of the run follows
@@ -49,7 +49,7 @@ ALLOWED_MINUTES = Case(
 )
 
 
-class State(NamedTuple):
+class OngoingState(NamedTuple):
     """Something that lasts: what it is, its sentence, and how listeners are told."""
 
     key: str
@@ -57,7 +57,7 @@ class State(NamedTuple):
     tell: Callable[[str], None]
 
 
-def notice_what_lasts() -> None:
+def raise_ongoing_alerts() -> None:
     """Tell of what is new, and forget what has ended. Of two keepers that see it at once, one tells."""
     late = _late(timezone.now())
     is_late = Exists(late.filter(key=OuterRef("key")))  # type: ignore[misc]  # annotated
@@ -83,7 +83,7 @@ def _late(now: datetime) -> QuerySet[Request]:
     )
 
 
-def _new_waits(late: QuerySet[Request]) -> list[State]:
+def _new_waits(late: QuerySet[Request]) -> list[OngoingState]:
     """Some of those that nobody was told of yet, the longest first."""
     new = late.filter(~Exists(Notice.objects.filter(key=OuterRef("key")))).order_by("created_at")
     overdue: dict[int, tuple[int, int]] = {}
@@ -92,7 +92,7 @@ def _new_waits(late: QuerySet[Request]) -> list[State]:
         overdue.setdefault(run, (process, (timezone.now() - since) // MINUTE))
     waits = waits_of([process for process, _ in overdue.values()])
     return [
-        State(
+        OngoingState(
             f"{WAIT}{run}",
             f"It has waited for {minutes:,} minutes. {waits[process].reason}",
             partial(_tell_of_wait, run),
@@ -104,8 +104,8 @@ def _new_waits(late: QuerySet[Request]) -> list[State]:
 
 def _tell_of_wait(run_id: int, sentence: str) -> None:
     write(run_id, sentence, level=Level.WARNING)
-    tell(Run.objects.select_related("crawl").get(pk=run_id), Event.WAITING, sentence)
+    notify_listeners(Run.objects.select_related("crawl").get(pk=run_id), AlertEvent.WAITING, sentence)
 
 
-def _unsafe_banks() -> list[State]:
-    return [State(f"{alarm.kind}/{alarm.pool}", alarm.text, partial(tell_of_bank, alarm.pool, alarm.name)) for alarm in alarms()]
+def _unsafe_banks() -> list[OngoingState]:
+    return [OngoingState(f"{alarm.kind}/{alarm.pool}", alarm.text, partial(notify_of_bank, alarm.pool, alarm.name)) for alarm in alarms()]

@@ -13,7 +13,7 @@ from crawling.models import CrawlJob
 from crawling.services.creating import create_crawl, digest_of
 
 
-def create_once(fields: Mapping[str, Any], *, by: User, idempotency_key: str) -> tuple[CrawlJob, bool]:
+def create_idempotently(fields: Mapping[str, Any], *, by: User, idempotency_key: str) -> tuple[CrawlJob, bool]:
     """Create a crawl, or return the one that this user's request of that key has made; the second tells whether it is new.
 
     Raises KeyReused if that request asked for something else, and what `create_crawl` raises. Without a key, always a new one.

@@ -6,8 +6,8 @@ from crawling.frontier.locking import locked_run
 from crawling.logbook import write
 from crawling.models import Level
 from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.rules.alerts import Event
-from crawling.services.telling import tell
+from crawling.rules.alerts import AlertEvent
+from crawling.services.telling import notify_listeners
 
 
 def pause_by_itself(run_id: int, trouble: str) -> None:
@@ -26,4 +26,4 @@ def _wind_down(run_id: int, to: RunState, trouble: str) -> None:
             write(run_id, trouble, level=Level.ERROR)
             run.state, run.reason, run.trouble, run.keep_seconds = to, trouble, trouble, None
             run.save(update_fields=["state", "reason", "trouble", "keep_seconds"])
-            tell(run, Event.TROUBLE, trouble)
+            notify_listeners(run, AlertEvent.TROUBLE, trouble)

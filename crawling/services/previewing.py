@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crawling.frontier import sampling
-from crawling.frontier.rejudging import judge, told
+from crawling.frontier.rejudging import describe_ruling, judge
 from crawling.models import CrawlJob, HostQueue, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.rules.filters import Filters
-from crawling.rules.sampling import Share
+from crawling.rules.filters import UrlFilters
+from crawling.rules.sampling import SampleShare
 from crawling.run_page.frontier import waiting_count
 from crawling.services.scoping import changed_filters
 from crawling.timed import time_limit
@@ -31,10 +31,10 @@ class HostLoss:
 
 
 @dataclass(frozen=True)
-class Preview:
+class RulesPreview:
     """What would be taken out of what waits. examples: addresses with the rule that keeps each out."""
 
-    share: Share = field(default_factory=lambda: Share(0, 0, 0))
+    share: SampleShare = field(default_factory=lambda: SampleShare(0, 0, 0))
     hosts: list[HostLoss] = field(default_factory=list)
     examples: list[tuple[str, str]] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ class Preview:
         return f"This would remove about {share.about:,} of {share.total:,} queued URLs, between {least:,} and {most:,}: {basis}."
 
 
-def preview_changes(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[Preview | None, dict[str, str]]:
+def preview_changes(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[RulesPreview | None, dict[str, str]]:
     """What waits in the crawl's run and would not pass these rules; or None, and what is wrong with them by field. Nothing is changed.
 
     Raises SearchTookTooLong.
@@ -64,12 +64,12 @@ def preview_changes(crawl: CrawlJob, fields: Mapping[str, Any]) -> tuple[Preview
         return None, mistakes
     run = crawl.runs.first()
     if run is None or run.state in ENDED_STATES:
-        return Preview(), {}
+        return RulesPreview(), {}
     with time_limit():
         return _preview(run, filters), {}
 
 
-def _preview(run: Run, filters: Filters) -> Preview:
+def _preview(run: Run, filters: UrlFilters) -> RulesPreview:
     urls, total = sampling.sample_of_waiting(run, waiting_count(run), most=sampling.MOST)
     out: Counter[int] = Counter()
     seen = Counter(url.queue_id for url in urls)
@@ -79,9 +79,9 @@ def _preview(run: Run, filters: Filters) -> Preview:
         if not ruling.admits:
             out[url.queue_id] += 1
             if len(examples) < EXAMPLES:
-                examples.append((url.url, told(ruling)))
-    share = Share(out.total(), len(urls), total)
+                examples.append((url.url, describe_ruling(ruling)))
+    share = SampleShare(out.total(), len(urls), total)
     queues = HostQueue.objects.select_related("host").in_bulk([queue for queue, _ in out.most_common(HOSTS)])
     worst = [(queues[queue], n) for queue, n in out.most_common(HOSTS)]
     hosts = [HostLoss(queue.host.name, n, seen[queue.pk], queue.queued) for queue, n in worst]
-    return Preview(share, hosts, examples)
+    return RulesPreview(share, hosts, examples)

@@ -9,7 +9,7 @@ from django.db import connection
 
 from crawling.frontier.filtering import filters_of, revision_in, rules_key
 from crawling.frontier.locking import locked_run
-from crawling.frontier.rejudging import LEAST, Step, rejudge_urls, rejudge_verdicts
+from crawling.frontier.rejudging import LEAST, RejudgedBatch, rejudge_urls, rejudge_verdicts
 from crawling.logbook import write
 from crawling.models import OrderRevision, Run
 from crawling.models.jobs import WORKING_STATES
@@ -92,7 +92,7 @@ def rejudge(run_id: int) -> Run:
     return run
 
 
-def _move_on(run: Run, at: dict[str, int | str | bool], step: Step) -> None:
+def _move_on(run: Run, at: dict[str, int | str | bool], step: RejudgedBatch) -> None:
     """Note how far the run has been judged; `judged_by` once it is all of it."""
     out, back = int(at["out"]) + step.out, int(at["back"]) + step.back
     run.judged_to = {**at, "out": out, "back": back, "after": step.after}

@@ -93,9 +93,9 @@ def ask_removal(run: Run, *, by: User | None, because: str = "") -> None:
 def remove_rows(*, seconds: float = SECONDS) -> bool:
     """Go on removing what belongs to deleted runs, for so long; whether nothing is left. Safe to repeat, and side by side."""
     # Crawls first: one that is asked to go after this has its runs to be seen next time.
-    crawls = list(CrawlJob.everything.exclude(removal_asked_at=None).values_list("pk", flat=True))
+    crawls = list(CrawlJob.all_objects.exclude(removal_asked_at=None).values_list("pk", flat=True))
     until, is_all = time.monotonic() + seconds, True
-    for run_id in Run.everything.exclude(removal_asked_at=None).order_by("removal_asked_at").values_list("pk", flat=True):
+    for run_id in Run.all_objects.exclude(removal_asked_at=None).order_by("removal_asked_at").values_list("pk", flat=True):
         while (has_more := _step(run_id)) and time.monotonic() < until:
             pass
         is_all = is_all and has_more is False
@@ -111,7 +111,7 @@ def _step(run_id: int) -> bool | None:
 
     Whoever removes holds the run's row: two that took the same slice would each take the other's for the last.
     """
-    run = Run.everything.select_for_update(skip_locked=True).filter(pk=run_id).first()
+    run = Run.all_objects.select_for_update(skip_locked=True).filter(pk=run_id).first()
     if run is None:
         return None
     if remove_slice(run_id):
@@ -125,9 +125,9 @@ def _step(run_id: int) -> bool | None:
 @transaction.atomic
 def _drop_crawl(crawl_id: int) -> bool:
     """Remove a deleted crawl whose runs are gone; whether it is."""
-    if Run.everything.filter(crawl=crawl_id).exists():
+    if Run.all_objects.filter(crawl=crawl_id).exists():
         return False
-    crawl = CrawlJob.everything.select_for_update(skip_locked=True).filter(pk=crawl_id).first()
+    crawl = CrawlJob.all_objects.select_for_update(skip_locked=True).filter(pk=crawl_id).first()
     if crawl is not None:
         crawl.delete()
     return crawl is not None

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from crawling.audit import note
-from crawling.errors import BadOrder, NotThere
+from crawling.errors import BadOrder, NotFound
 from crawling.logbook import write
 from crawling.models import CrawlJob, Level, RobotsException
 from crawling.rules.addresses import BadUrl, read_address
@@ -36,7 +36,7 @@ def except_host(crawl: CrawlJob, host: str, reason: str, hours: float, *, by: Us
         row = RobotsException.objects.create(crawl=crawl, host=address.host_key, reason=reason.strip(), by=by, expires_at=expires)
         until = f"until {expires:%Y-%m-%d %H:%M} UTC"
         note(by, crawl, "excepted a host from robots.txt", {row.host: ("obeyed", f"not obeyed {until}: {row.reason}")})
-        _tell(crawl, f"robots.txt of {row.host} does not bind this crawl {until}, says {_who(by)}: {row.reason}")
+        _log_exception(crawl, f"robots.txt of {row.host} does not bind this crawl {until}, says {_who(by)}: {row.reason}")
     return row
 
 
@@ -45,15 +45,15 @@ def end_exception(crawl: CrawlJob, number: int, *, by: User | None = None) -> Ro
     """Let robots.txt hold again before the time is over. Raises NotThere."""
     row = RobotsException.objects.select_for_update().filter(crawl=crawl, pk=number, expires_at__gt=timezone.now()).first()
     if row is None:
-        raise NotThere(f"{crawl.name} has no exception {number} from robots.txt that holds.")
+        raise NotFound(f"{crawl.name} has no exception {number} from robots.txt that holds.")
     row.expires_at = timezone.now()
     row.save(update_fields=["expires_at"])
     note(by, crawl, "ended an exception from robots.txt", {row.host: ("not obeyed", "obeyed")})
-    _tell(crawl, f"robots.txt of {row.host} holds again, says {_who(by)}.")
+    _log_exception(crawl, f"robots.txt of {row.host} holds again, says {_who(by)}.")
     return row
 
 
-def _tell(crawl: CrawlJob, sentence: str) -> None:
+def _log_exception(crawl: CrawlJob, sentence: str) -> None:
     if latest := crawl.runs.first():
         write(latest.pk, sentence, level=Level.WARNING)
 

@@ -19,7 +19,7 @@ from crawling.errors import BadOrder, WrongState
 from crawling.logbook import write
 from crawling.models import CrawlJob, Level, Run, Schedule, ScheduledStart
 from crawling.models.jobs import ENDED_STATES
-from crawling.rules.schedules import Due, read_timing, settle
+from crawling.rules.schedules import DueStart, read_timing, settle
 from crawling.services.bank import ask_for_shifts, enroll
 from crawling.services.creating import new_run
 
@@ -98,7 +98,7 @@ def _switch_off(schedule: Schedule, due_at: datetime, errors: Mapping[str, str])
     Schedule.objects.filter(pk=schedule.pk).update(next_at=None, timing={**schedule.timing, "is_on": False})
 
 
-def _start(schedule: Schedule, due: Due, late: timedelta) -> tuple[Run | None, str]:
+def _start(schedule: Schedule, due: DueStart, late: timedelta) -> tuple[Run | None, str]:
     """The run, and a sentence for the schedule's list."""
     by_how_much = f", {_minutes(late)} late" if late >= timedelta(minutes=1) else ""
     if not due.starts:

@@ -17,7 +17,7 @@ from crawling.logbook import write
 from crawling.models import CrawlJob, OrderRevision, Run
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
 from crawling.rules.addresses import Address
-from crawling.rules.filters import Filters
+from crawling.rules.filters import UrlFilters
 from crawling.rules.orders import MAX_SEEDS
 from crawling.rules.seeds import read_seeds
 from crawling.services.bank import ask_for_shifts
@@ -26,7 +26,7 @@ from crawling.services.seed_checks import NO_CONTACT, lacks_contact, seed_mistak
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedSeedsResult:
     """added: new seeds of the order. queued: how many of the run's addresses wait because of it; None: no run is at work, and they wait
     for the next. known: what was asked for and is a seed already, or was met by the run, with what became of it."""
 
@@ -36,7 +36,7 @@ class Added:
     revision: int
 
 
-def add_to_seeds(crawl: CrawlJob, texts: Sequence[str], *, by: User | None = None, widen: bool = False) -> Added:
+def add_to_seeds(crawl: CrawlJob, texts: Sequence[str], *, by: User | None = None, widen: bool = False) -> AddedSeedsResult:
     """Make these seeds of the crawl, and queue them in its run if that is at work. Asking twice changes nothing the second time.
 
     Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the scope does not reach is refused, too,
@@ -58,7 +58,7 @@ def add_to_seeds(crawl: CrawlJob, texts: Sequence[str], *, by: User | None = Non
         with locked_run(run.pk) as locked:
             met = known_urls(locked, new)
             queued = add_seeds(locked, new, numbers=range(crawl.processes)) if new else 0
-            added = _record(crawl, locked, new, known | {url: _told(state.label) for url, state in met.items()}, queued, by)
+            added = _record(crawl, locked, new, known | {url: _describe_state(state.label) for url, state in met.items()}, queued, by)
     if locked.state in WORKING_STATES:
         ask_for_shifts(locked)
     return added
@@ -77,20 +77,22 @@ def _checked(crawl: CrawlJob, run: Run | None, addresses: Sequence[Address], mis
     return new
 
 
-def _black(filters: Filters, address: Address) -> str:
+def _black(filters: UrlFilters, address: Address) -> str:
     ruling = filters.judge(address, depth=0, is_seed=True)
     return "" if ruling.admits else f"{address.url}: {ruling.sentence}"
 
 
-def _told(state: str) -> str:
+def _describe_state(state: str) -> str:
     return f"met by this run already: {state}"
 
 
-def _record(crawl: CrawlJob, run: Run | None, new: Sequence[Address], known: dict[str, str], queued: int | None, by: User | None) -> Added:
+def _record(
+    crawl: CrawlJob, run: Run | None, new: Sequence[Address], known: dict[str, str], queued: int | None, by: User | None
+) -> AddedSeedsResult:
     """Keep the new seeds as a revision of the order, if there are any; the caller's transaction holds the crawl."""
     added = [address.url for address in new]
     if not added:
-        return Added(added, queued, known, crawl.revision)
+        return AddedSeedsResult(added, queued, known, crawl.revision)
     key, is_wider = rules_key(crawl), not all(filters_of(crawl, run).scope.reaches(address) for address in new)
     crawl.seeds = [*crawl.seeds, *added]
     crawl.revision += 1
@@ -102,4 +104,4 @@ def _record(crawl: CrawlJob, run: Run | None, new: Sequence[Address], known: dic
             Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
         count = f"{len(added):,} seed{'s' if len(added) > 1 else ''}"
         write(run.pk, f"{count} added by {by or 'the command line'}: {queued:,} queued. The first: {added[0]}")
-    return Added(added, queued, known, crawl.revision)
+    return AddedSeedsResult(added, queued, known, crawl.revision)

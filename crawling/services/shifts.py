@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from allocation.services import is_holder
 from crawling.archive.files import seal_all
-from crawling.frontier.blaming import hold_against
+from crawling.frontier.blaming import mark_poison_suspects
 from crawling.frontier.claiming import free_hosts
 from crawling.frontier.filtering import rules_key
 from crawling.frontier.limits import ending_of, in_vain, limit_reached
@@ -20,11 +20,11 @@ from crawling.frontier.recording import give_back
 from crawling.logbook import write
 from crawling.models import Level, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
-from crawling.rules.alerts import Event
-from crawling.rules.suspects import Blame
+from crawling.rules.alerts import AlertEvent
+from crawling.rules.suspects import PoisonSuspects
 from crawling.services.bank import ask_for_shift, hand_in, leave_bank, paused_sentence
 from crawling.services.takeover import rejoin
-from crawling.services.telling import tell
+from crawling.services.telling import notify_listeners
 
 STOPPED = "Stopped by an operator; its pages are kept."
 ABORTED = "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
@@ -32,7 +32,7 @@ ABORTED = "Aborted by an operator; its pages are kept, and what was being fetche
 LONGEST_SLICES = 10
 
 
-class ToeLine(NamedTuple):
+class FetchThreadLine(NamedTuple):
     """What a toe does, and since when, in seconds of the epoch."""
 
     number: int
@@ -71,7 +71,7 @@ def end_shift(shift: Shift, ending: str) -> None:
         _close(shift, ending)
 
 
-def note_toes(shift: Shift, toes: Sequence[ToeLine]) -> None:
+def note_fetch_threads(shift: Shift, toes: Sequence[FetchThreadLine]) -> None:
     """Show what each toe does; while the shift lives."""
     Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
 
@@ -83,7 +83,7 @@ def lose_shift(
     *,
     is_dead: bool,
     worker: str | None = None,
-    blame: Blame | None = None,
+    blame: PoisonSuspects | None = None,
 ) -> None:
     """Close the books of a shift that cannot do it itself.
 
@@ -107,8 +107,8 @@ def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
         write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
 
 
-def _close_lost(shift: Shift, ending: str, blame: Blame | None = None) -> None:
-    hold_against(shift, blame or Blame())
+def _close_lost(shift: Shift, ending: str, blame: PoisonSuspects | None = None) -> None:
+    mark_poison_suspects(shift, blame or PoisonSuspects())
     _close(shift, ending, level=Level.ERROR)
 
 
@@ -139,7 +139,7 @@ def _settle(run: Run) -> None:
     write(run.pk, f"{run.state.capitalize()}." if run.reason == run.trouble else f"{run.state.capitalize()}. {run.reason}")
     if run.state in ENDED_STATES:
         run.finished_at = timezone.now()
-        tell(run, Event(run.state), run.reason)
+        notify_listeners(run, AlertEvent(run.state), run.reason)
     run.save(update_fields=["state", "reason", "finished_at"])
 
 
@@ -165,7 +165,7 @@ def _ended(run: Run, limit: str) -> tuple[RunState, str]:
     return RunState.FINISHED, limit or ending_of(run)
 
 
-def leave(process: RunProcess, *, epoch: int, worker: str) -> None:
+def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
     """After a shift has closed its books: settle the run, give back what the shift holds, and ask for the next one.
 
     A run that has ended takes its processes out of the bank with all they hold, in one step.
@@ -180,7 +180,7 @@ def leave(process: RunProcess, *, epoch: int, worker: str) -> None:
     _go_on(Run.objects.get(pk=run.pk), process)
 
 
-def go_on(process: RunProcess) -> None:
+def continue_shift(process: RunProcess) -> None:
     """After a shift has left the bank: settle the run, say what became of its units, and ask for the next shift if work is due."""
     _go_on(settle_run(process.run_id), process)
 

@@ -19,7 +19,7 @@ from crawling.services.shifts import settle_run
 
 
 @dataclass(frozen=True, slots=True)
-class Verb:
+class RunAction:
     """What an operator may do to a run. done: the word for it once done."""
 
     to: RunState
@@ -29,10 +29,10 @@ class Verb:
 
 ENDS_FROM = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.PAUSING, RunState.PAUSED})
 VERBS = {
-    "pause": Verb(RunState.PAUSING, frozenset({RunState.QUEUED, RunState.RUNNING}), "paused"),
-    "resume": Verb(RunState.QUEUED, frozenset({RunState.PAUSED, RunState.PAUSING}), "resumed"),
-    "stop": Verb(RunState.STOPPING, ENDS_FROM, "stopped"),
-    "abort": Verb(RunState.STOPPING, ENDS_FROM | {RunState.STOPPING}, "aborted"),
+    "pause": RunAction(RunState.PAUSING, frozenset({RunState.QUEUED, RunState.RUNNING}), "paused"),
+    "resume": RunAction(RunState.QUEUED, frozenset({RunState.PAUSED, RunState.PAUSING}), "resumed"),
+    "stop": RunAction(RunState.STOPPING, ENDS_FROM, "stopped"),
+    "abort": RunAction(RunState.STOPPING, ENDS_FROM | {RunState.STOPPING}, "aborted"),
 }
 
 
@@ -99,7 +99,7 @@ def _move(crawl: CrawlJob, word: str, reason: str, by: User | None, keep_seconds
     return run
 
 
-def _check(crawl: CrawlJob, run: Run, verb: Verb) -> None:
+def _check(crawl: CrawlJob, run: Run, verb: RunAction) -> None:
     if run.state not in verb.allowed_from:
         possible = " or ".join(sorted(verb.allowed_from))
         raise WrongState(f"{crawl.name} is {run.state} and cannot be {verb.done}; only a {possible} crawl can.")

@@ -9,26 +9,26 @@ from django.conf import settings
 from django.utils import timezone
 
 from crawling.models import CrawlJob, Delivery, Listener, Run
-from crawling.rules.alerts import Event
+from crawling.rules.alerts import AlertEvent
 
 #: to reverse them, all of the site's views would be loaded, which takes a second of the processor: in the transaction of a start
 #: that holds the run's lock, and more than it may take on a machine that has much to do
 CRAWL_PAGE, BANK_PAGE = "/crawls/{}/", "/bank/{}/"
 
 
-def tell(run: Run, event: Event, sentence: str) -> None:
+def notify_listeners(run: Run, event: AlertEvent, sentence: str) -> None:
     """Leave a delivery for each listener that wants to know of the run. Call it in the transaction that makes it true."""
     crawl = run.crawl
     page = CRAWL_PAGE.format(crawl.pk)
     _leave(event, {"crawl": crawl.pk, "name": crawl.name, "run": run.number, "sentence": sentence}, page, crawl)
 
 
-def tell_of_bank(pool: int, name: str, sentence: str) -> None:
+def notify_of_bank(pool: int, name: str, sentence: str) -> None:
     """Leave a delivery for each listener that wants to know when a bank is not safe."""
-    _leave(Event.UNSAFE, {"pool": pool, "name": name, "sentence": sentence}, BANK_PAGE.format(pool), None)
+    _leave(AlertEvent.UNSAFE, {"pool": pool, "name": name, "sentence": sentence}, BANK_PAGE.format(pool), None)
 
 
-def _leave(event: Event, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
+def _leave(event: AlertEvent, facts: dict[str, Any], page: str, crawl: CrawlJob | None) -> None:
     listeners = list(Listener.objects.filter(is_on=True, events__contains=[event]))
     if not listeners:
         return

@@ -16,7 +16,7 @@ ANSWER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LinkRuling:
     """Whether a crawl would follow a link, and if not, why."""
 
     url: str
@@ -24,7 +24,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Trial:
+class SeedTestFetch:
     """What became of one seed. `note`: why it was not tried; then the rest is empty."""
 
     url: str
@@ -41,13 +41,13 @@ class Trial:
     title: str = ""
     bytes: int = 0
     links: int = 0
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[LinkRuling, ...] = ()
     seconds: float = 0.0
 
     @classmethod
-    def from_answer(cls, said: Mapping[str, Any]) -> Trial:
+    def from_answer(cls, said: Mapping[str, Any]) -> SeedTestFetch:
         """As it was before it became JSON."""
-        verdicts = tuple(Verdict(**verdict) for verdict in said["verdicts"])
+        verdicts = tuple(LinkRuling(**verdict) for verdict in said["verdicts"])
         return cls(**{**said, "verdicts": verdicts})
 
     @property
@@ -56,7 +56,7 @@ class Trial:
 
 
 @dataclass
-class Clock:
+class TestFetchClock:
     """A host's next free moment, in monotonic seconds; one thread's."""
 
     free_at: float
@@ -90,11 +90,11 @@ def robots_in_words(status: int, line: str) -> str:
     return "allowed" if 200 <= status < 300 else "could not be had"
 
 
-def refused(trial: Trial, refusal: Fetched) -> Trial:
+def refused(trial: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
     return replace(trial, status=int(refusal.status), sentence=refusal.error)
 
 
-def too_late(trial: Trial, clock: Clock) -> Trial:
+def too_late(trial: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
     return replace(
         trial, note=f"Not tried: with {clock.delay:g} s between two fetches from this host its turn comes too late for this page."
     )

@@ -18,14 +18,14 @@ from django.contrib.auth.models import User
 from django.db import connections
 
 from crawling.allowlists import dial_policy, proxy_of
-from crawling.documents.base import Source
+from crawling.documents.base import DocumentSource
 from crawling.documents.registry import read_document, reader_of
 from crawling.errors import BadOrder
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.client import Client, RequestPolicy
 from crawling.fetchers.http import Fetched
 from crawling.fetchers.robots import as_read, fetch_robots
-from crawling.frontier.borrowing import Borrowed, borrow_hosts, return_host
+from crawling.frontier.borrowing import BorrowedHost, borrow_hosts, return_host
 from crawling.frontier.robots import known_robots
 from crawling.identity import identity
 from crawling.models import Inquiry, InquiryKind
@@ -41,7 +41,16 @@ from crawling.rules.statuses import FetchStatus, explain, succeeded
 from crawling.services.inquiries import ask
 from crawling.services.scoping import filters_of_order
 from crawling.services.seed_checks import seed_errors
-from crawling.services.trials import ANSWER_SECONDS, Clock, Trial, Verdict, refused, robots_in_words, target_of, too_late
+from crawling.services.trials import (
+    ANSWER_SECONDS,
+    LinkRuling,
+    SeedTestFetch,
+    TestFetchClock,
+    refused,
+    robots_in_words,
+    target_of,
+    too_late,
+)
 from crawling.services.units import held_units
 from dnscache.addresses import classify
 from dnscache.resolver import Resolution, resolve, resolve_many
@@ -63,7 +72,7 @@ TOO_SLOW_HOPS = "robots.txt redirects, and the delay between the hops is too lon
 MOST_TITLE = 500
 
 
-def ask_to_try(
+def request_test_fetch(
     fields: Mapping[str, Any], *, answers: Mapping[str, Any] | None = None, by: User | None
 ) -> tuple[Inquiry | None, dict[str, str]]:
     """Let a background job try the first seeds of an order.
@@ -84,7 +93,7 @@ def _without_claim(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key != "claim"}
 
 
-def try_seeds(fields: Mapping[str, Any], *, number: int = 0) -> list[Trial]:
+def run_test_fetch(fields: Mapping[str, Any], *, number: int = 0) -> list[SeedTestFetch]:
     """Fetch the first seeds of an order, with units of the bank for as many at a time as it gives.
 
     Raises BadOrder, NoUnits.
@@ -102,10 +111,10 @@ def try_seeds(fields: Mapping[str, Any], *, number: int = 0) -> list[Trial]:
     label = f"test fetch {number}"
     moment = held_units(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS)
     with moment as (units, lost):
-        return _try_all(order, units, lost)
+        return _fetch_all(order, units, lost)
 
 
-def _try_all(order: CrawlOrder, units: Mapping[str, int], lost: threading.Event) -> list[Trial]:
+def _fetch_all(order: CrawlOrder, units: Mapping[str, int], lost: threading.Event) -> list[SeedTestFetch]:
     at_a_time = min(units.get("fetch_slots", 1), max(1, units.get("memory", MIB_EACH) // MIB_EACH))
     addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
     by_host: defaultdict[str, list[Address]] = defaultdict(list)
@@ -119,14 +128,14 @@ def _try_all(order: CrawlOrder, units: Mapping[str, int], lost: threading.Event)
     hosts = borrow_hosts(list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS)
     rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
     known = known_robots({address.origin for address in addresses})
-    rounds = _Round(order, resolutions, known, rate, lost)
+    rounds = _TestFetchRound(order, resolutions, known, rate, lost)
     with ThreadPoolExecutor(max_workers=at_a_time) as threads:
         done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
         found = {trial.url: trial for trials in done for trial in trials}
     return [found[address.url] for address in addresses]
 
 
-class _Round:
+class _TestFetchRound:
     """What the threads share, one a host; each keeps its host's delay."""
 
     def __init__(
@@ -149,27 +158,27 @@ class _Round:
         client = Client(policy, dial_policy(), bandwidth, MAX_BYTES, proxy=proxy_of(order.proxy), answer_seconds=ANSWER_SECONDS)
         self._context = FetchContext(client, LinkJudge(filters_of_order(order)), RobotsPolicy(who.product_token))
 
-    def try_host(self, addresses: list[Address], host: Borrowed | None) -> list[Trial]:
+    def try_host(self, addresses: list[Address], host: BorrowedHost | None) -> list[SeedTestFetch]:
         """Try a host's seeds one after the other, in a thread of their own."""
         if host is None:
             note = "Not tried: a crawl has this host now, or it rests after one; a host serves one at a time. Try again in a moment."
-            return [Trial(address.url, note=note) for address in addresses]
-        clock = Clock(time.monotonic() + host.wait_seconds, self._order.delay_seconds, self._ends_at)
+            return [SeedTestFetch(address.url, note=note) for address in addresses]
+        clock = TestFetchClock(time.monotonic() + host.wait_seconds, self._order.delay_seconds, self._ends_at)
         try:
             return [self._try(address, clock) for address in addresses]
         finally:
             return_host(host, clock.delay)
             connections.close_all()
 
-    def _try(self, address: Address, clock: Clock) -> Trial:
+    def _try(self, address: Address, clock: TestFetchClock) -> SeedTestFetch:
         if self._lost.is_set():
-            return Trial(address.url, note="Not tried: the bank took back what this held.")
+            return SeedTestFetch(address.url, note="Not tried: the bank took back what this held.")
         if address.scheme not in WEB:
-            return Trial(address.url, note="Not tried: only http and https are tried here. The crawl itself will fetch it.")
+            return SeedTestFetch(address.url, note="Not tried: only http and https are tried here. The crawl itself will fetch it.")
         resolution = self._resolutions[address.hostname]
         dial, refusal = address_to_dial(resolution, address.port, self._context.client.dialling)
         shown = dial or next(iter(resolution.addresses), "")
-        trial = Trial(address.url, address=shown, address_class=classify(shown).replace("_", "-") if shown else "")
+        trial = SeedTestFetch(address.url, address=shown, address_class=classify(shown).replace("_", "-") if shown else "")
         if refusal:
             return refused(trial, refusal)
         if address.origin not in self._robots:
@@ -193,7 +202,7 @@ class _Round:
         clock.rest()
         return self._told(trial, address, fetched)
 
-    def _hop(self, hop: Address, number: int, address: Address, dial: str, clock: Clock) -> Fetched:
+    def _hop(self, hop: Address, number: int, address: Address, dial: str, clock: TestFetchClock) -> Fetched:
         if hop.host_key != address.host_key:
             return self._at_another_host(hop)
         if number:
@@ -223,7 +232,7 @@ class _Round:
         finally:
             return_host(host, self._order.delay_seconds)
 
-    def _told(self, trial: Trial, address: Address, fetched: Fetched) -> Trial:
+    def _told(self, trial: SeedTestFetch, address: Address, fetched: Fetched) -> SeedTestFetch:
         trial = replace(
             trial,
             status=fetched.http_status or fetched.status,
@@ -236,9 +245,9 @@ class _Round:
         )
         if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
             return trial
-        document = read_document(Source(fetched.body, address.url, fetched.content_type, fetched.charset))
+        document = read_document(DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset))
         trial = replace(trial, title=document.title[:MOST_TITLE])
-        verdicts = tuple(Verdict(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
+        verdicts = tuple(LinkRuling(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
         return replace(trial, charset=document.charset, links=len(document.links), verdicts=verdicts)
 
     def _why_not(self, link: Address) -> str:

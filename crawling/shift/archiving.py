@@ -11,15 +11,15 @@ from django.conf import settings
 from django.utils import timezone
 
 from crawling.archive.writer import ArchiveWriter
-from crawling.archive.writing import Volume
+from crawling.archive.writing import WarcVolume
 from crawling.frontier.filtering import robots_in_words
-from crawling.frontier.outcomes import Answer, Outcome
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.parcels import CapturedExchange
 from crawling.models import Shift, UrlState
 from crawling.rules.claims import STAGED
 from crawling.rules.politeness import retry_after
 from crawling.rules.statuses import FetchStatus
-from crawling.shift.buyer import Buyer
+from crawling.shift.buyer import ShiftGrants
 
 #: documents in hand wait so long for the bank to let an archive file be opened; then their URLs are told so, and tried again later
 DEADLINE_SECONDS = 30.0
@@ -38,14 +38,14 @@ class Archiving:
     that it ends.
     """
 
-    def __init__(self, shift: Shift, buyer: Buyer, *, user_agent: str) -> None:
+    def __init__(self, shift: Shift, buyer: ShiftGrants, *, user_agent: str) -> None:
         crawl = shift.process.run.crawl
         self._buyer = buyer
         self._wanted = {key: 1 for key in STAGED if crawl.claim.get(key)}
         facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": crawl.name, "http-header-user-agent": user_agent}
         facts |= {"robots": robots_in_words(crawl, timezone.now())}
         run_id, is_alone = shift.process.run_id, crawl.processes == 1
-        self._writer = ArchiveWriter(lambda: Volume(run_id, is_alone=is_alone, facts=facts)) if crawl.archive else None
+        self._writer = ArchiveWriter(lambda: WarcVolume(run_id, is_alone=is_alone, facts=facts)) if crawl.archive else None
         self._looked_at = self._ask_until = 0.0
         self._is_abandoned = False
 
@@ -58,7 +58,7 @@ class Archiving:
         """What keeps it from writing, if anything does."""
         return self._writer.trouble if self._writer else ""
 
-    def put(self, parcel: Parcel, answer: Answer) -> None:
+    def put(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
         """Take a document in; waits while too many are there."""
         assert self._writer is not None
         self._writer.put(parcel, answer)
@@ -91,7 +91,9 @@ class Archiving:
             self._writer.drop_waiting()
         return False
 
-    def settle(self, outcomes: list[Outcome], coming: SimpleQueue[Outcome], *, is_ending: bool) -> tuple[list[Outcome], dict[int, int]]:
+    def settle(
+        self, outcomes: list[UrlOutcome], coming: SimpleQueue[UrlOutcome], *, is_ending: bool
+    ) -> tuple[list[UrlOutcome], dict[int, int]]:
         """Return the outcomes to record, whose documents are safe on the disk, and the lengths of files to commit with them.
 
         Toes hand in a document first and then its outcome: what was written and has none here yet, is waited for in `coming`. With a
@@ -108,7 +110,7 @@ class Archiving:
         dropped = [outcome for outcome in outcomes if outcome.parcel and not outcome.parcel.place]
         return kept + ([] if is_ending else [_too_late(outcome) for outcome in dropped]), lengths
 
-    def _sync_all(self, outcomes: list[Outcome], coming: SimpleQueue[Outcome]) -> dict[int, int]:
+    def _sync_all(self, outcomes: list[UrlOutcome], coming: SimpleQueue[UrlOutcome]) -> dict[int, int]:
         """Sync until each document that is written has its outcome in the list, and each outcome of the list its document on the disk.
 
         While one outcome is waited for, others come whose documents were handed in after the sync, and want one more.
@@ -141,14 +143,14 @@ class Archiving:
             self._writer.close()
 
 
-def _next(coming: SimpleQueue[Outcome]) -> Outcome:
+def _next(coming: SimpleQueue[UrlOutcome]) -> UrlOutcome:
     for _ in range(OUTCOME_LOOKS):
         with suppress(Empty):
             return coming.get(timeout=LOOK_SECONDS)
     raise RuntimeError("a toe handed in a document and did not say what became of its URL; the worker's log may say why")
 
 
-def _too_late(outcome: Outcome) -> Outcome:
+def _too_late(outcome: UrlOutcome) -> UrlOutcome:
     assert outcome.parcel is not None
     status, retry = FetchStatus.ARCHIVE_BUSY, retry_after(outcome.parcel.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED

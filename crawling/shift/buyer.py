@@ -20,7 +20,7 @@ from crawling.models import Shift
 from crawling.rules.claims import GROWING
 
 
-class Buyer:
+class ShiftGrants:
     """`held` is what the bank says this shift holds, by resource class; growth that is granted later is noticed on `look`."""
 
     def __init__(self, shift: Shift) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from django.utils import timezone
 
 from crawling.allowlists import allowed_directories, dial_policy, proxy_of, shared_networks
-from crawling.documents.base import Reading
+from crawling.documents.base import ReadingRules
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.client import Client, RequestPolicy
-from crawling.fetchers.room import Room
+from crawling.fetchers.room import MemoryBudget
 from crawling.frontier.filtering import filters_of, unbound_hosts
 from crawling.frontier.quarantine import states_of
 from crawling.identity import identity
 from crawling.models import Shift
-from crawling.processors.context import FetchContext, LinkJudge, Pace, RobotsPolicy, ShiftPort
+from crawling.processors.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
 from crawling.rules.addresses import read_address
 from crawling.rules.claims import largest_document
 from crawling.rules.ranking import Order
@@ -21,22 +21,22 @@ from crawling.rules.recipients import Recipients
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.sections.politeness import Politeness
 from crawling.rules.trapgate import TrapGate
-from crawling.shift.buyer import Buyer
+from crawling.shift.buyer import ShiftGrants
 
 KIB = 1024
 
 
-def bytes_a_second(politeness: Politeness, buyer: Buyer, processes: int) -> float:
+def bytes_a_second(politeness: Politeness, buyer: ShiftGrants, processes: int) -> float:
     """What one of the crawl's processes may download: what the bank granted, and its share of the order's own limit."""
     granted = float(buyer.held["bandwidth"] * KIB)
     return min(granted, politeness.max_kib_a_second * KIB / processes) if politeness.max_kib_a_second else granted
 
 
-def make_context(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart, port: ShiftPort) -> FetchContext:
+def make_context(shift: Shift, buyer: ShiftGrants, room: MemoryBudget, fetching: FetchingPart, port: ShiftPort) -> FetchContext:
     """What fetch threads share, from the crawl's order and what the shift holds."""
     run, who, now = shift.process.run, identity(), timezone.now()
     crawl, politeness = run.crawl, Politeness(**run.crawl.politeness)
-    pace = Pace(crawl.delay_seconds, politeness, shared_networks())
+    pace = CrawlPace(crawl.delay_seconds, politeness, shared_networks())
     recipients = Recipients.of_seeds([read_address(seed) for seed in crawl.seeds])
     client = Client(
         RequestPolicy(who.user_agent, fetching, recipients),
@@ -52,7 +52,7 @@ def make_context(shift: Shift, buyer: Buyer, room: Room, fetching: FetchingPart,
     )
     links = LinkJudge(
         filters_of(crawl, run),
-        Reading(crawl.obey_nofollow, crawl.requisites, crawl.extract),
+        ReadingRules(crawl.obey_nofollow, crawl.requisites, crawl.extract),
         counts_links=Order(crawl.visit_order).counts_links,
         ascends=crawl.ordering.get("path_ascending", False),
         traps=TrapGate(now.year, states_of(run.pk)),

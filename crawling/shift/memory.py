@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from crawling.fetchers.room import DEADLINE_SECONDS, Room
+from crawling.fetchers.room import DEADLINE_SECONDS, MemoryBudget
 from crawling.memory_limit import MemoryLimit
 from crawling.rules.claims import MIB, memory_share
-from crawling.shift.buyer import Buyer
+from crawling.shift.buyer import ShiftGrants
 
 #: how often a wait is looked at
 LOOK_SECONDS = 0.2
@@ -18,11 +18,11 @@ IDLE_SECONDS = 5.0
 class MemoryStage:
     """Used by the shift's own thread. A shift begins with what its toes' shares need, and holds everything else while it asks for more."""
 
-    def __init__(self, buyer: Buyer) -> None:
+    def __init__(self, buyer: ShiftGrants) -> None:
         self._buyer = buyer
         self._limit = MemoryLimit()
         self._share = memory_share(buyer.claim)
-        self.room = Room(share=self._share, rest=self._rest())
+        self.room = MemoryBudget(share=self._share, rest=self._rest())
         self._is_asked = False
         self._looked_at = self._used_at = time.monotonic()
 

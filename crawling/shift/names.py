@@ -12,13 +12,13 @@ from django.db import InterfaceError, OperationalError, connections
 
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
-from dnscache.ahead.preresolver import PreResolver
-from dnscache.ahead.requests import RequestQueue
-from dnscache.answers import Status
-from dnscache.behind import WriteBehind
+from dnscache.answers import DnsStatus
+from dnscache.lookup_counter import LookupCounter
+from dnscache.preresolver.preresolver import PreResolver
+from dnscache.preresolver.requests import RequestQueue
 from dnscache.resolution import Resolution
-from dnscache.resolver import Resolver, Source
-from dnscache.tally import Tally
+from dnscache.resolver import AnswerSource, Resolver
+from dnscache.write_behind import WriteBehind
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ WRITE_SECONDS = 0.25
 #: names handed to the look-ups for each that may be in flight: silent ones that wait there must not hold up the others
 HANDED_A_SLOT = 8
 #: files have no host to be asked for
-OF_FILES = Resolution("", Status.OK, (), 0, 0, Source.LITERAL, 0)
+OF_FILES = Resolution("", DnsStatus.OK, (), 0, 0, AnswerSource.LITERAL, 0)
 
 
 class NameThread:
@@ -43,7 +43,7 @@ class NameThread:
 
     def __init__(self, deliver: Callable[[Visit], None], dns_slots: Callable[[], int]) -> None:
         self._deliver, self._slots = deliver, dns_slots
-        self.tally = Tally()
+        self.tally = LookupCounter()
         self._asked: SimpleQueue[tuple[Visit, float] | None] = SimpleQueue()
         self._closing = threading.Event()
         self._writer = WriteBehind(every_seconds=WRITE_SECONDS)

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from django.db import InterfaceError, OperationalError, connections
 
 from crawling.frontier.cookies import Jar
-from crawling.frontier.outcomes import Answer
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.parcels import CapturedExchange
 from crawling.processors.context import ShiftPort
 from crawling.shift.archiving import Archiving
 from crawling.shift.lease import LeaseThread
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Clerk:
+class QueryThread:
     """Asks in one thread, with one connection: with one each, the toes would take all that PostgreSQL has.
 
     at_work: how many questions are under way, which is one or none.
@@ -61,7 +61,7 @@ class QueuedShiftPort(ShiftPort):
 
     def __init__(self, lease: LeaseThread, archive: Archiving) -> None:
         self._lease, self._archive = lease, archive
-        self._queries, self._look_ups = Clerk(), Clerk()
+        self._queries, self._look_ups = QueryThread(), QueryThread()
         self._robots: SimpleQueue[tuple[str, int, bytes]] = SimpleQueue()
         self._jars: dict[int, Jar] = {}
         #: why the crawl could not log in; empty: it could
@@ -77,7 +77,7 @@ class QueuedShiftPort(ShiftPort):
     def lease_is_lost(self) -> bool:
         return self._lease.is_lost
 
-    def archive(self, parcel: Parcel, answer: Answer) -> None:
+    def archive(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
         self._archive.put(parcel, answer)
 
     def keep_robots(self, origin: str, status: int, body: bytes) -> None:

@@ -10,18 +10,18 @@ from django.utils import timezone
 from crawling.frontier.cookies import keep_jars
 from crawling.frontier.hotspots import count_wanted
 from crawling.frontier.locking import locked_run
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.placing import serving_numbers
-from crawling.frontier.recording import Memory, record_all
+from crawling.frontier.recording import RecordingState, record_all
 from crawling.frontier.robots import keep_all_robots
 from crawling.frontier.verdicts import keep_links
 from crawling.models import Shift
 from crawling.processors.context import FetchContext
 from crawling.rules.statuses import FetchStatus
-from crawling.services.shifts import ToeLine, note_toes
+from crawling.services.shifts import FetchThreadLine, note_fetch_threads
 from crawling.shift.archiving import Archiving
 from crawling.shift.port import QueuedShiftPort
-from crawling.shift.toes import ToePool
+from crawling.shift.toes import FetchThreadPool
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
 WRITE_AT = 150
@@ -30,15 +30,15 @@ WRITE_AFTER_SECONDS = 0.5
 DRY_BELOW = 50
 
 
-class Recorder:
+class OutcomeRecorder:
     """Used by the shift's own thread; toes hand in outcomes through their pool, and what hosts say besides through the port."""
 
-    def __init__(self, shift: Shift, context: FetchContext, archive: Archiving, port: QueuedShiftPort, toes: ToePool) -> None:
+    def __init__(self, shift: Shift, context: FetchContext, archive: Archiving, port: QueuedShiftPort, toes: FetchThreadPool) -> None:
         self._shift, self._context, self._archive, self._port, self._toes = shift, context, archive, port, toes
-        self._memory = Memory()
-        self._outcomes: list[Outcome] = []
+        self._memory = RecordingState()
+        self._outcomes: list[UrlOutcome] = []
         self._oldest = time.monotonic()
-        self._shown: list[ToeLine] = []
+        self._shown: list[FetchThreadLine] = []
         self.look()
 
     def look(self) -> None:
@@ -70,7 +70,7 @@ class Recorder:
         """
         self._write(is_ending=False)
 
-    def write_the_rest(self, cut: Sequence[Outcome] = ()) -> None:
+    def write_the_rest(self, cut: Sequence[UrlOutcome] = ()) -> None:
         """The same at the end, with all that the toes have handed in; `cut`: what becomes of those that they have not."""
         while not self._toes.outcomes.empty():
             self._outcomes.append(self._toes.outcomes.get())
@@ -100,7 +100,7 @@ class Recorder:
         if robots := self._port.taken_robots():
             keep_all_robots(self._shift.process.run_id, robots)
 
-    def _count_offers(self, outcomes: Sequence[Outcome]) -> None:
+    def _count_offers(self, outcomes: Sequence[UrlOutcome]) -> None:
         """Keep count of the pages that other crawls have, too: whether theirs was taken, or had to be fetched after all."""
         offered = self._context.offers.settle(outcome.url_id for outcome in outcomes)
         taken = {outcome.url_id for outcome in outcomes if outcome.answer and outcome.answer.reused_from}
@@ -109,7 +109,7 @@ class Recorder:
 
     def show_toes(self) -> None:
         """Write down what toes do, where that has changed."""
-        toes = [ToeLine(number, doing.step, doing.url, doing.since) for number, doing in self._toes.board.lines().items()]
+        toes = [FetchThreadLine(number, doing.step, doing.url, doing.since) for number, doing in self._toes.board.lines().items()]
         if toes != self._shown:
-            note_toes(self._shift, toes)
+            note_fetch_threads(self._shift, toes)
             self._shown = toes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crawling.archive.earlier import Earlier, earlier_answers
+from crawling.archive.earlier import EarlierAnswer, earlier_answers
 from crawling.frontier.claiming import ClaimedUrl, claim_urls
 from crawling.frontier.reusing import find_fresh
 from crawling.frontier.revisiting import find_steady
@@ -14,7 +14,7 @@ from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 
 
-class Supply:
+class HostRefill:
     """Of a shift. Used by its own thread only."""
 
     def __init__(self, shift: Shift, context: FetchContext) -> None:
@@ -49,6 +49,6 @@ class Supply:
             self._context.offers.make(find_fresh(run, left, seconds=seconds))
         self._context.offers.make(steady, of_others=False)
 
-    def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, Earlier]:
+    def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
         """What earlier runs have of URLs, by their ids: toes then ask whether it has changed."""
         return earlier_answers(self._shift.process.run, [url.id for url in claimed]) if self._crawl.archive else {}

@@ -10,24 +10,24 @@ from queue import SimpleQueue
 from django.db import connections
 
 from crawling.fetchers.client import LeaseLost
-from crawling.fetchers.progress import Board, say
+from crawling.fetchers.progress import ProgressBoard, report_step
 from crawling.frontier.claiming import ClaimedUrl
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.memory_limit import give_back_free_memory
 from crawling.models import UrlState
-from crawling.processors.chain import Catch, read, step
+from crawling.processors.chain import UnreadAnswer, read, step
 from crawling.processors.context import FetchContext
 from crawling.processors.visit import Visit
 from crawling.rules.politeness import retry_after
 from crawling.rules.statuses import FetchStatus
-from crawling.rules.steps import Step
+from crawling.rules.steps import FetchStep
 from crawling.shift.workbench import Workbench
 from crawling.vitals import VITALS
 
 logger = logging.getLogger(__name__)
 
 
-class ToePool:
+class FetchThreadPool:
     """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's `setSize`)."""
 
     def __init__(self, bench: Workbench, context: FetchContext) -> None:
@@ -36,8 +36,8 @@ class ToePool:
         self._threads: dict[int, threading.Thread] = {}
         self._size = 0
         self._in_hand: dict[int, tuple[ClaimedUrl, Visit]] = {}
-        self.outcomes: SimpleQueue[Outcome] = SimpleQueue()
-        self.board = Board()
+        self.outcomes: SimpleQueue[UrlOutcome] = SimpleQueue()
+        self.board = ProgressBoard()
 
     def set_size(self, size: int) -> None:
         """Start or retire toes until `size` are at work."""
@@ -60,8 +60,8 @@ class ToePool:
                     self._in_hand[number] = (visit.urls[0], visit)
                     self._step(visit)
                     del self._in_hand[number]
-                self._context.client.room.leave()
-                say(Step.WAITING_FOR_HOST, "")
+                self._context.client.room.release()
+                report_step(FetchStep.WAITING_FOR_HOST, "")
         finally:
             self.board.leave(number)
             connections.close_all()  # following a robots.txt to another host may have looked up its name
@@ -78,27 +78,27 @@ class ToePool:
             if visit.urls and visit.urls[0] is claimed:
                 visit.urls.popleft()
             visit.clock.rest_for_delay()
-        visit.stand_aside(time.monotonic() - began_at, toes=self._size)
-        if isinstance(made, Catch):
+        visit.penalise(time.monotonic() - began_at, toes=self._size)
+        if isinstance(made, UnreadAnswer):
             self._bench.give_back(visit, is_unread=True)
             self._hand_in(self._read(made, visit))
-            visit.stand_aside(time.monotonic() - began_at, toes=self._size)
+            visit.penalise(time.monotonic() - began_at, toes=self._size)
             self._bench.has_read(visit)
             return
         if made:
             self._hand_in(made)
         self._bench.give_back(visit)
 
-    def _read(self, catch: Catch, visit: Visit) -> Outcome:
+    def _read(self, catch: UnreadAnswer, visit: Visit) -> UrlOutcome:
         try:
             return read(catch, visit, self._context)
         except Exception as error:  # as above: whatever a page makes us stumble over is that page's end only
             return _stumbled(catch.claimed, error)
 
-    def _hand_in(self, outcome: Outcome) -> None:
+    def _hand_in(self, outcome: UrlOutcome) -> None:
         """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
         if outcome.parcel and outcome.answer:
-            say(Step.ARCHIVING)
+            report_step(FetchStep.ARCHIVING)
             self._context.port.archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
         self.outcomes.put(outcome)
 
@@ -118,14 +118,14 @@ class ToePool:
         return not any(thread.is_alive() for thread in self._threads.values())
 
 
-def _stumbled(claimed: ClaimedUrl, error: Exception) -> Outcome:
+def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
     told = f"{type(error).__name__}: {error}"[:500].replace("\0", "")
     if not isinstance(error, MemoryError):
         logger.error("a toe stumbled", extra={"url": claimed.url}, exc_info=error)
-        return Outcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
+        return UrlOutcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
     # It may be another's document that takes the memory at this moment, so it is tried again.
     logger.warning("no memory was left", extra={"url": claimed.url})
     give_back_free_memory()
     retry = retry_after(claimed.attempts)
     state = UrlState.FAILED if retry is None else UrlState.QUEUED
-    return Outcome(claimed.id, state, FetchStatus.MEMORY_SPENT, FetchStatus.MEMORY_SPENT.sentence, retry_seconds=retry)
+    return UrlOutcome(claimed.id, state, FetchStatus.MEMORY_SPENT, FetchStatus.MEMORY_SPENT.sentence, retry_seconds=retry)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection
 from django.conf import settings
 
 from crawling.frontier.claiming import (
-    Asked,
+    AskedHost,
     LeasedHost,
-    Leaving,
+    ReturnedHost,
     count_requests,
     count_waiting,
     lease_hosts,
@@ -21,7 +21,7 @@ from crawling.frontier.claiming import (
 from crawling.frontier.due import contested
 from crawling.frontier.filtering import filters_of, rules_key
 from crawling.frontier.locking import locked_run
-from crawling.frontier.outages import Found, keep_outages
+from crawling.frontier.outages import OutageChange, keep_outages
 from crawling.frontier.placing import moved_away
 from crawling.frontier.recording import give_back
 from crawling.models import Run, Shift
@@ -31,7 +31,7 @@ from crawling.rules.addresses import LOCAL_FILES, dns_name
 from crawling.rules.sections.politeness import Politeness
 from crawling.shift.known import set_known_cookies, set_known_robots
 from crawling.shift.names import OF_FILES, NameThread, host_of
-from crawling.shift.supply import Supply
+from crawling.shift.supply import HostRefill
 from crawling.shift.workbench import LONG_REST_SECONDS, Workbench
 from dnscache.gate import settled
 from dnscache.resolver import resolve
@@ -49,12 +49,12 @@ FULL_SHARE = 5
 LEASE_PAUSE_SECONDS = 0.2
 
 
-class HostTurns:
+class HostLeases:
     """The shift's visits by queue id. Used by the shift's own thread only."""
 
     def __init__(self, shift: Shift, context: FetchContext, bench: Workbench, *, dns_slots: Callable[[], int]) -> None:
         self._shift, self._context, self._bench = shift, context, bench
-        self._supply = Supply(shift, context)
+        self._supply = HostRefill(shift, context)
         self._names = NameThread(bench.put, dns_slots)
         self._visits: dict[int, Visit] = {}
         self._drained: list[Visit] = []
@@ -171,8 +171,8 @@ class HostTurns:
 
     def _visit(self, host: LeasedHost) -> Visit:
         pace = self._context.pace
-        aside_until = self._aside.pop(host.host_id, 0.0)
-        return Visit.of(host, delay_seconds=pace.delay_seconds, politeness=pace.politeness, aside_until=aside_until)
+        penalty_until = self._aside.pop(host.host_id, 0.0)
+        return Visit.of(host, delay_seconds=pace.delay_seconds, politeness=pace.politeness, penalty_until=penalty_until)
 
     def _open(self, visits: list[Visit]) -> bool:
         """Give new visits their first URLs and known robots.txt; whether any has something to do."""
@@ -217,7 +217,7 @@ class HostTurns:
         let_go(
             self._shift,
             [
-                Leaving(
+                ReturnedHost(
                     visit.host.host_id,
                     max(visit.clock.host_free_at - now, visit.clock.delay if longer else 0.0),
                     visit.clock.delay,
@@ -228,8 +228,8 @@ class HostTurns:
             ],
         )
         for visit in visits:
-            if visit.aside_until > now:
-                self._aside[visit.host.host_id] = visit.aside_until
+            if visit.penalty_until > now:
+                self._aside[visit.host.host_id] = visit.penalty_until
             self._visits.pop(visit.host.queue_id, None)
 
     def _keep_outages(self, visits: list[Visit]) -> None:
@@ -238,7 +238,7 @@ class HostTurns:
         keep_outages(
             self._shift,
             [
-                Found(visit.host.queue_id, visit.host.name, visit.availability.outage, visit.availability.given_up is not None)
+                OutageChange(visit.host.queue_id, visit.host.name, visit.availability.outage, visit.availability.given_up is not None)
                 for visit in news
             ],
         )
@@ -251,7 +251,7 @@ class HostTurns:
                 visit.clock.is_counted = True  # before its count is read: a toe may be fetching
             now = time.monotonic()
             asked = [
-                Asked(host, visit.clock.spent, visit.clock.delay, max(0.0, visit.clock.host_free_at - now))
+                AskedHost(host, visit.clock.spent, visit.clock.delay, max(0.0, visit.clock.host_free_at - now))
                 for host, visit in uncounted.items()
             ]
             count_requests(self._shift, asked)
@@ -267,6 +267,6 @@ def _rests(visit: Visit) -> bool:
     return visit.clock.free_at - time.monotonic() >= LONG_REST_SECONDS
 
 
-def _found(visit: Visit) -> Found:
+def _found(visit: Visit) -> OutageChange:
     has_given_up = visit.availability.given_up is not None
-    return Found(visit.host.queue_id, visit.host.name, visit.availability.outage, has_given_up)
+    return OutageChange(visit.host.queue_id, visit.host.name, visit.availability.outage, has_given_up)

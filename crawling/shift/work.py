@@ -16,7 +16,7 @@ from crawling.frontier.claiming import ClaimedUrl
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.filtering import unbound_hosts
 from crawling.frontier.limits import limit_reached
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.quarantine import states_of
 from crawling.identity import identity
 from crawling.models import CrawlJob, Run, Shift, UrlState
@@ -25,18 +25,18 @@ from crawling.rules.politeness import MAX_ATTEMPTS
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.rules.statuses import FetchStatus
 from crawling.sealing import SealBroken
-from crawling.services.minding import mind_thresholds
+from crawling.services.minding import enforce_thresholds
 from crawling.services.pausing import pause_by_itself
 from crawling.services.shifts import LONGEST_SLICES, end_shift
 from crawling.shift.archiving import Archiving, paused_by
-from crawling.shift.buyer import Buyer
+from crawling.shift.buyer import ShiftGrants
 from crawling.shift.equipment import bytes_a_second, make_context
 from crawling.shift.lease import LeaseThread
 from crawling.shift.memory import MemoryStage
 from crawling.shift.port import QueuedShiftPort
-from crawling.shift.recorder import Recorder
-from crawling.shift.toes import ToePool
-from crawling.shift.turns import SOON_SECONDS, HostTurns
+from crawling.shift.recorder import OutcomeRecorder
+from crawling.shift.toes import FetchThreadPool
+from crawling.shift.turns import SOON_SECONDS, HostLeases
 from crawling.shift.workbench import Workbench
 
 WAIT_SECONDS = 0.02
@@ -76,7 +76,7 @@ class ShiftClock:
 class ShiftWork:
     """The working life of one shift. `stop` may be called from a signal handler."""
 
-    def __init__(self, shift: Shift, lease: LeaseThread, buyer: Buyer) -> None:
+    def __init__(self, shift: Shift, lease: LeaseThread, buyer: ShiftGrants) -> None:
         self._shift, self._buyer = shift, buyer
         self._ending = ""
         self._clock = ShiftClock()
@@ -85,9 +85,9 @@ class ShiftWork:
         self._port = QueuedShiftPort(lease, self._archive)
         self._context = make_context(shift, buyer, self._memory.room, self._fetching(), self._port)
         self._bench = Workbench()
-        self._toes = ToePool(self._bench, self._context)
-        self._hosts = HostTurns(shift, self._context, self._bench, dns_slots=self._dns_slots)
-        self._recorder = Recorder(shift, self._context, self._archive, self._port, self._toes)
+        self._toes = FetchThreadPool(self._bench, self._context)
+        self._hosts = HostLeases(shift, self._context, self._bench, dns_slots=self._dns_slots)
+        self._recorder = OutcomeRecorder(shift, self._context, self._archive, self._port, self._toes)
 
     def _fetching(self) -> FetchingPart:
         """How the order says to ask. A run whose secrets can't be read any more fetches nothing."""
@@ -224,7 +224,7 @@ class ShiftWork:
             (ABORTED, lambda: run.aborted_at),
             (f"the run is {run.state}", lambda: run.state not in WORKING_STATES),
             ("a limit is reached", lambda: limit_reached(run)),
-            ("a threshold is reached", lambda: mind_thresholds(run, timezone.now())),
+            ("a threshold is reached", lambda: enforce_thresholds(run, timezone.now())),
             (LONGEST, lambda: age > LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS),
             (SLICE_OVER, lambda: age > settings.CRAWL_SLICE_SECONDS and self._buyer.others_wait()),
         )
@@ -265,12 +265,12 @@ class ShiftWork:
         self._mind_the_archive()
         return all_ended
 
-    def _cut(self, claimed: ClaimedUrl) -> Outcome:
+    def _cut(self, claimed: ClaimedUrl) -> UrlOutcome:
         """What becomes of a URL whose answer takes longer than the shift. That is a try; it fails if it was let end and did not."""
         may_never_end = self._ending in SLICE_ENDINGS and claimed.attempts > MAX_ATTEMPTS
         state, retry = (UrlState.FAILED, None) if may_never_end else (UrlState.QUEUED, 0.0)
         error = f"The end of a shift cut it off, at try {claimed.attempts}."
-        return Outcome(claimed.id, state, FetchStatus.TIMED_OUT, error, retry_seconds=retry)
+        return UrlOutcome(claimed.id, state, FetchStatus.TIMED_OUT, error, retry_seconds=retry)
 
     def _cut_off(self) -> bool:
         """End the fetches and write nothing more; whether the toes have ended, as otherwise they will with this process.

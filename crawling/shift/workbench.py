@@ -76,7 +76,7 @@ class Workbench:
 
     def _next(self, now: float) -> Visit | None:
         self._end_standing_aside(now)
-        while self._due and self._due[0][0] <= now < self._due[0][2].aside_until:  # since it was put there a document has kept a toe
+        while self._due and self._due[0][0] <= now < self._due[0][2].penalty_until:  # since it was put there a document has kept a toe
             heapq.heappush(self._aside, heapq.heappop(self._due))
         for heap in self._waiting():
             if heap[0][0] <= now:
@@ -84,9 +84,9 @@ class Workbench:
         return None
 
     def _end_standing_aside(self, now: float) -> None:
-        back = [entry for entry in self._aside if entry[2].aside_until <= now]
+        back = [entry for entry in self._aside if entry[2].penalty_until <= now]
         if back:
-            self._aside = [entry for entry in self._aside if entry[2].aside_until > now]
+            self._aside = [entry for entry in self._aside if entry[2].penalty_until > now]
             heapq.heapify(self._aside)
             for entry in back:
                 heapq.heappush(self._due, entry)
@@ -116,7 +116,7 @@ class Workbench:
             self._parked.add(visit)
         elif goes_on:
             self._ticket += 1
-            is_first, stands_aside = visit.clock.free_at < self._first_due(), visit.aside_until > time.monotonic()
+            is_first, stands_aside = visit.clock.free_at < self._first_due(), visit.penalty_until > time.monotonic()
             heapq.heappush(self._aside if stands_aside else self._due, (visit.clock.free_at, self._ticket, visit))
             if is_first:
                 self._watch = None  # whoever keeps watch does so for a later one

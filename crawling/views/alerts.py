@@ -14,19 +14,19 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from crawling.errors import BadOrder
 from crawling.models import Delivery, Listener
-from crawling.rules.alerts import Event, is_mailbox
+from crawling.rules.alerts import AlertEvent, is_mailbox
 from crawling.sealing import SealBroken
 from crawling.services.alerts import remove_listener, save_listener, send_again
 
 SHOWN = 50
 EVENTS = (
-    (Event.STARTED, "a run has started"),
-    (Event.FINISHED, "it has finished"),
-    (Event.STOPPED, "somebody stopped it"),
-    (Event.FAILED, "it has failed"),
-    (Event.TROUBLE, "it paused or stopped by itself: a threshold, or some trouble"),
-    (Event.WAITING, "it has waited at the bank for longer than its order says"),
-    (Event.UNSAFE, "a bank is not safe, or units are missing in it"),
+    (AlertEvent.STARTED, "a run has started"),
+    (AlertEvent.FINISHED, "it has finished"),
+    (AlertEvent.STOPPED, "somebody stopped it"),
+    (AlertEvent.FAILED, "it has failed"),
+    (AlertEvent.TROUBLE, "it paused or stopped by itself: a threshold, or some trouble"),
+    (AlertEvent.WAITING, "it has waited at the bank for longer than its order says"),
+    (AlertEvent.UNSAFE, "a bank is not safe, or units are missing in it"),
 )
 
 
@@ -46,7 +46,7 @@ class ListenerForm(forms.Form):
         required=False,
         choices=EVENTS,
         widget=forms.CheckboxSelectMultiple,
-        initial=[Event.FAILED, Event.TROUBLE, Event.WAITING, Event.UNSAFE],
+        initial=[AlertEvent.FAILED, AlertEvent.TROUBLE, AlertEvent.WAITING, AlertEvent.UNSAFE],
     )
     is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
 

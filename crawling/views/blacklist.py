@@ -16,16 +16,16 @@ from crawling.inspecting import inspect
 from crawling.models import BlackListEntry, CrawlJob
 from crawling.paging import page_of
 from crawling.rules.addresses import BadUrl
-from crawling.rules.blacklist import BlackKind
+from crawling.rules.blacklist import BlacklistKind
 from crawling.services.blacklist import add_entry, remove_entry
 
 ENTRIES = 100
 #: kind, its words, and an example
 KINDS = (
-    (BlackKind.HOST, "one host", "www.example.org"),
-    (BlackKind.DOMAIN, "a domain with all names below it", "example.org"),
-    (BlackKind.PREFIX, "all addresses that begin so", "https://example.org/private/"),
-    (BlackKind.REGEX, "all addresses that hold this expression (RE2)", "[?&]sid="),
+    (BlacklistKind.HOST, "one host", "www.example.org"),
+    (BlacklistKind.DOMAIN, "a domain with all names below it", "example.org"),
+    (BlacklistKind.PREFIX, "all addresses that begin so", "https://example.org/private/"),
+    (BlacklistKind.REGEX, "all addresses that hold this expression (RE2)", "[?&]sid="),
 )
 
 

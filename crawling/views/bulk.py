@@ -15,11 +15,11 @@ from django.views.decorators.http import require_POST
 from allocation.numbers import whole_number
 from crawling.asked import asked_ids, back, next_page
 from crawling.errors import CrawlError
-from crawling.listing import Wanted
+from crawling.listing import CrawlFilter
 from crawling.models import CrawlJob
 from crawling.rules.tags import BadTags, read_tags
 from crawling.selectors import crawl_views
-from crawling.services.many import ACTIONS, STEER, chosen, do_to_all
+from crawling.services.many import ACTIONS, STEER, bulk_action, chosen
 from crawling.services.saving import forget_view, save_view
 from crawling.services.steering import VERBS, possible
 
@@ -52,12 +52,12 @@ def bulk(request: HttpRequest) -> HttpResponse:
 def _chosen(request: HttpRequest, action: str) -> list[CrawlJob]:
     """The crawls ticked, or all that are found."""
     if request.POST.get("which") == "all":
-        return chosen(action, wanted=Wanted.read(QueryDict(request.POST.get("next", "").partition("?")[2])))
+        return chosen(action, wanted=CrawlFilter.read(QueryDict(request.POST.get("next", "").partition("?")[2])))
     return chosen(action, ids=asked_ids(request, "crawl"))
 
 
 def _do(request: HttpRequest, action: str, crawls: Sequence[CrawlJob], by: User) -> str:
-    done = do_to_all(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
+    done = bulk_action(action, crawls, tags=read_tags(request.POST.get("tags", "")), by=by)
     if action not in STEER:
         return f"{done.changed:,} of {len(crawls):,} crawls have changed their tags."
     told = f"{done.changed:,} crawls are {VERBS[action].done}."

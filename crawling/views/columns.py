@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Column(NamedTuple):
+class ColumnHead(NamedTuple):
     """A column's head. `sort`: what a click asks for, empty if it cannot be sorted by; `order`: how the rows are sorted by it now."""
 
     label: str
@@ -14,10 +14,10 @@ class Column(NamedTuple):
     is_number: bool
 
 
-def column(key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False) -> Column:
+def column(key: str, label: str, is_number: bool, *, now: str, falls_first: bool = False) -> ColumnHead:
     """The head of the column `key`, where the rows are sorted by `now`; the first click may ask for the largest first."""
     if not key:
-        return Column(label, "", "", is_number)
+        return ColumnHead(label, "", "", is_number)
     first, second = (f"-{key}", key) if falls_first else (key, f"-{key}")
     order = {key: "ascending", f"-{key}": "descending"}.get(now, "")
-    return Column(label, second if now == first else first, order, is_number)
+    return ColumnHead(label, second if now == first else first, order, is_number)

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from crawling.list_files import crawls_file
-from crawling.listing import BY_COUNTS, Listing, Wanted, list_crawls
+from crawling.listing import BY_COUNTS, CrawlFilter, Listing, list_crawls
 from crawling.models import CrawlJob, SavedView
 from crawling.run_page.rates import rates_now
 from crawling.selectors import CrawlView
 from crawling.sending import send
 from crawling.services.steering import possible
-from crawling.views.columns import Column, column
+from crawling.views.columns import ColumnHead, column
 
 #: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest first
 COLUMNS = (
@@ -36,7 +36,7 @@ COLUMNS = (
 )
 
 
-class Row(NamedTuple):
+class CrawlListRow(NamedTuple):
     """A crawl in the list, the buttons it has, and its pages a second: `is_now` while it is at work, on average otherwise."""
 
     crawl: CrawlJob
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 @vary_on_headers("HX-Request")
 def crawls(request: HttpRequest) -> HttpResponse:
     """List crawls as the address says; a refresh gets the part that changes."""
-    wanted = Wanted.read(request.GET)
+    wanted = CrawlFilter.read(request.GET)
     listing = list_crawls(wanted)
     facts = {"wanted": wanted, "listing": listing, "rows": _rows(listing), "columns": _columns(wanted, listing)}
     if getattr(request, "htmx", False):
@@ -73,24 +73,24 @@ def crawls(request: HttpRequest) -> HttpResponse:
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def crawls_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     """All that the list finds, in its order, as a table or a JSON object a line."""
-    return send(crawls_file(Wanted.read(request.GET), kind))
+    return send(crawls_file(CrawlFilter.read(request.GET), kind))
 
 
-def _rows(listing: Listing) -> list[Row]:
+def _rows(listing: Listing) -> list[CrawlListRow]:
     now = rates_now([view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest])
     return [_row(crawl, view, now) for crawl, view in listing.crawls]
 
 
-def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> Row:
+def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlListRow:
     """The rate of a run at work is its present one, that of an ended run its average; a run that waits has none."""
     average = view.pages_per_second if view.finished_at else None
     rate = now.get(view.run_id, average) if view.run_id else None
     verbs = possible(view.state)
     # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
-    return Row(crawl, view, [verb for verb in verbs if verb != "abort" or "stop" not in verbs], rate, view.run_id in now)
+    return CrawlListRow(crawl, view, [verb for verb in verbs if verb != "abort" or "stop" not in verbs], rate, view.run_id in now)
 
 
-def _columns(wanted: Wanted, listing: Listing) -> list[Column]:
+def _columns(wanted: CrawlFilter, listing: Listing) -> list[ColumnHead]:
     """Where too many crawls are found to add up the counts of each, those heads do not sort."""
     return [
         column(

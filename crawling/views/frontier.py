@@ -12,18 +12,23 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from crawling.asked import asked_ids, asked_run
 from crawling.errors import CrawlError
-from crawling.frontier.handling import Deed
+from crawling.frontier.handling import UrlAction
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.run_page.frontier import PLACES, TAKEN_OUT, WAITING, Wanted, as_text, frontier_of, waiting_count
+from crawling.run_page.frontier import PLACES, TAKEN_OUT, WAITING, FrontierFilter, as_text, frontier_of, waiting_count
 from crawling.services.handling import DONE, handle_all, handle_urls, how_many
 from crawling.timed import SearchTookTooLong
 
 SHOWN = 100
 #: what may be done to what is in each place, and the words on its button
 DEEDS = {
-    WAITING: {Deed.FIRST: "Fetch first", Deed.USUAL: "In its order", Deed.LAST: "Fetch last", Deed.TAKE_OUT: "Take out"},
-    TAKEN_OUT: {Deed.PUT_BACK: "Put back"},
+    WAITING: {
+        UrlAction.FIRST: "Fetch first",
+        UrlAction.USUAL: "In its order",
+        UrlAction.LAST: "Fetch last",
+        UrlAction.TAKE_OUT: "Take out",
+    },
+    TAKEN_OUT: {UrlAction.PUT_BACK: "Put back"},
 }
 
 
@@ -38,7 +43,7 @@ def frontier(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404(f"{job.name} has never been started, so it has no frontier yet.")
     if request.method == "POST":
         return _handle(request, run)
-    wanted = Wanted.read(request.GET)
+    wanted = FrontierFilter.read(request.GET)
     try:
         urls, following = frontier_of(run, wanted, most=SHOWN)
     except SearchTookTooLong as error:
@@ -59,14 +64,14 @@ def text(request: HttpRequest, pk: int) -> StreamingHttpResponse:
     if run is None:
         raise Http404("A crawl that was never started has no frontier.")
     headers = {"Content-Disposition": f'attachment; filename="frontier-{pk}-run-{run.number}.txt"'}
-    return StreamingHttpResponse(as_text(run, Wanted.read(request.GET)), content_type="text/plain; charset=utf-8", headers=headers)
+    return StreamingHttpResponse(as_text(run, FrontierFilter.read(request.GET)), content_type="text/plain; charset=utf-8", headers=headers)
 
 
 @permission_required("crawling.change_crawljob", raise_exception=True)
 def _handle(request: HttpRequest, run: Run) -> HttpResponse:
     """Do it to what is ticked, or to all that is found once it is confirmed."""
     assert isinstance(request.user, User)
-    wanted, name = Wanted.read(request.POST), request.POST.get("deed", "")
+    wanted, name = FrontierFilter.read(request.POST), request.POST.get("deed", "")
     address = f"{reverse('crawling:frontier', args=[run.crawl_id])}?{request.POST.get('query', '')}"
     deed = next((deed for deed in DEEDS.get(wanted.place, {}) if deed == name), None)
     if deed is None:
@@ -87,11 +92,11 @@ def _handle(request: HttpRequest, run: Run) -> HttpResponse:
     except CrawlError as error:
         messages.error(request, str(error))
     else:
-        _tell(request, deed, count, is_more=is_more)
+        _message_result(request, deed, count, is_more=is_more)
     return redirect(address)
 
 
-def _tell(request: HttpRequest, deed: Deed, count: int, *, is_more: bool) -> None:
+def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_more: bool) -> None:
     if not count:
         messages.error(request, "Nothing has changed: tick some that this fits, or choose all that are found.")
         return

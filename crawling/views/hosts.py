@@ -13,10 +13,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from crawling.errors import CrawlError
 from crawling.host_files import hosts_file
-from crawling.host_filter import WORDS, WantedHosts, host_counts
-from crawling.hosts import know, list_hosts, visitors_of
+from crawling.host_filter import WORDS, HostFilter, host_counts
+from crawling.hosts import list_hosts, summarize_hosts, visitors_of
 from crawling.models import Host
-from crawling.searching import SHORTEST, Found, search_pages
+from crawling.searching import SHORTEST, PageSearchResult, search_pages
 from crawling.sending import send
 from crawling.services.blocking import block_host, unblock_host
 from crawling.timed import SearchTookTooLong
@@ -27,7 +27,7 @@ from crawling.timed import SearchTookTooLong
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def hosts(request: HttpRequest) -> HttpResponse:
     """List hosts by name: those that hold `?q=`, those in `?state=`, those after `?after=`."""
-    wanted = WantedHosts.read(request.GET)
+    wanted = HostFilter.read(request.GET)
     rows, following = list_hosts(wanted)
     counts = host_counts(wanted)
     tabs = [(state, words, counts[state]) for state, words in WORDS.items()]
@@ -39,7 +39,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
 @permission_required("crawling.view_crawljob", raise_exception=True)
 def hosts_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
     """All that the list finds, as a table or a JSON object a line."""
-    return send(hosts_file(WantedHosts.read(request.GET), kind))
+    return send(hosts_file(HostFilter.read(request.GET), kind))
 
 
 @require_GET
@@ -48,7 +48,7 @@ def hosts_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
 def host(request: HttpRequest, pk: int) -> HttpResponse:
     """All that is known of one host, and the crawls that have met it."""
     found = get_object_or_404(Host.objects.select_related("shift__process__run__crawl"), pk=pk)
-    return render(request, "hosts/host.html", {"one": know([found])[0], "visitors": visitors_of(found)})
+    return render(request, "hosts/host.html", {"one": summarize_hosts([found])[0], "visitors": visitors_of(found)})
 
 
 @require_POST
@@ -84,7 +84,7 @@ def search(request: HttpRequest) -> HttpResponse:
             found = search_pages(text)
         except SearchTookTooLong as error:
             messages.error(request, str(error))
-            found = Found((), is_more=False)
+            found = PageSearchResult((), is_more=False)
     return render(request, "hosts/search.html", {"text": text, "found": found, "shortest": SHORTEST})
 
 

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from crawling.asked import asked_number, asked_run
-from crawling.left_out import Reason, each_left_out, left_out, reasons_of
+from crawling.left_out import NotFetchedReason, each_not_fetched_url, not_fetched_urls, reasons_of
 from crawling.models import CrawlJob, Run
 from crawling.row_files import TYPES, lines_of
 from crawling.sending import Download, send
@@ -26,7 +26,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     after = asked_number(request, "after")
-    rows, following = left_out(run, asked.key, after=after or 0, limit=ROWS) if asked else ([], None)
+    rows, following = not_fetched_urls(run, asked.key, after=after or 0, limit=ROWS) if asked else ([], None)
     here = {"crawl": run.crawl, "run": run, "reasons": reasons, "asked": asked, "rows": rows, "following": following, "after": after}
     return render(request, "crawling/left_out.html", here)
 
@@ -40,10 +40,10 @@ def as_file(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     reasons = reasons_of(run)
     asked = _asked(request, reasons)
     name = f"crawl-{pk}-run-{run.number}-left-out.{kind}"
-    return send(Download(name, TYPES[kind], lines_of(each_left_out(run, [asked] if asked else reasons), kind)))
+    return send(Download(name, TYPES[kind], lines_of(each_not_fetched_url(run, [asked] if asked else reasons), kind)))
 
 
-def _asked(request: HttpRequest, reasons: list[Reason]) -> Reason | None:
+def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:
     return next((reason for reason in reasons if reason.key == request.GET.get("why")), None)
 
 

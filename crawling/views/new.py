@@ -30,8 +30,8 @@ from crawling.services.creating import capacity_of, check_order, create_crawl, s
 from crawling.services.inquiries import question_of
 from crawling.services.tagging import set_tags
 from crawling.services.templates import as_crawl
-from crawling.services.trials import Trial
-from crawling.services.trying import MOST_TRIED, ask_to_try
+from crawling.services.trials import SeedTestFetch
+from crawling.services.trying import MOST_TRIED, request_test_fetch
 
 #: that are offered
 TEMPLATES = 50
@@ -85,7 +85,7 @@ def test_fetch(request: HttpRequest) -> HttpResponse:
     mistakes = _say_who(form, request.user)
     inquiry = None
     if not mistakes:
-        inquiry, mistakes = ask_to_try(form.as_order(), answers=form.answers, by=request.user)
+        inquiry, mistakes = request_test_fetch(form.as_order(), answers=form.answers, by=request.user)
     is_part = getattr(request, "htmx", False)
     if inquiry and not is_part:
         return redirect("crawling:tested", inquiry.pk)
@@ -108,7 +108,7 @@ def tested(request: HttpRequest, inquiry_id: int) -> HttpResponse:
     question = question_of(inquiry)
     facts = {
         "inquiry": inquiry,
-        "trials": [Trial.from_answer(item) for item in (inquiry.answer or {}).get("items", [])],
+        "trials": [SeedTestFetch.from_answer(item) for item in (inquiry.answer or {}).get("items", [])],
         "left_out": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
         "has_tried": True,
     }

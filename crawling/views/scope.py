@@ -22,7 +22,7 @@ from crawling.rules.filters import Rule
 from crawling.services.editing import edit_crawl, revert_edit
 from crawling.services.previewing import preview_changes
 from crawling.services.robots import end_exception, except_host
-from crawling.services.scoping import MOST_TESTED, Tested, read_changed, try_changes, try_order
+from crawling.services.scoping import MOST_TESTED, RuleCheck, read_changed, try_changes, try_order
 from crawling.views.new import checked, form_of
 
 REVISIONS = 20
@@ -136,7 +136,7 @@ def test_scope(request: HttpRequest) -> HttpResponse:
     """Test addresses by the rules of a crawl that is not made yet: in the page, or, without scripts, on a page of their own."""
     form = form_of(request)
     asked = lines(request.POST.get("urls", ""))[:MOST_TESTED]
-    tested: list[Tested]
+    tested: list[RuleCheck]
     tested, mistakes = try_order(form.as_order(), asked)
     template = "crawling/_tested.html" if getattr(request, "htmx", False) else "crawling/tested.html"
     return render(request, template, {"tested": tested, "mistakes": form.in_words(mistakes)})

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from crawling.errors import BadSeeds
 from crawling.form_fields import lines
 from crawling.models import CrawlJob
-from crawling.services.seeding import Added, add_to_seeds
+from crawling.services.seeding import AddedSeedsResult, add_to_seeds
 
 #: known addresses that one message names
 NAMED = 5
@@ -33,12 +33,12 @@ def seeds(request: HttpRequest, pk: int) -> HttpResponse:
             added = add_to_seeds(crawl, lines(typed), by=request.user, widen="widen" in request.POST)
         except BadSeeds as error:
             return render(request, "crawling/seeds.html", {**here, "error": error})
-        _tell(request, added)
+        _message_added(request, added)
         return redirect("crawling:frontier" if run else "crawling:crawl", crawl.pk)
     return render(request, "crawling/seeds.html", here)
 
 
-def _tell(request: HttpRequest, added: Added) -> None:
+def _message_added(request: HttpRequest, added: AddedSeedsResult) -> None:
     if added.added:
         count = f"{len(added.added):,} seed{'s are' if len(added.added) > 1 else ' is'} added by revision {added.revision}"
         queued = "they wait for the next run" if added.queued is None else f"{added.queued:,} queued in the run at work"

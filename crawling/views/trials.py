@@ -16,9 +16,9 @@ from django.views.decorators.vary import vary_on_headers
 
 from crawling.asked import asked_number
 from crawling.errors import CrawlError
-from crawling.experiment.figure import Figure, draw
+from crawling.experiment.figure import WaitingFigure, draw
 from crawling.experiment.paper import ERRATA, PAPER_RATIO, PAPER_ROWS
-from crawling.experiment.report import Column, TrialView, trial_view, trial_views
+from crawling.experiment.report import PolicyResult, TrialView, trial_view, trial_views
 from crawling.experiment.starting import start_trial
 from crawling.models.trials import Trial, TrialOutcome
 from crawling.paging import page_of
@@ -88,13 +88,13 @@ def _live(request: HttpRequest, page: str, fragment: str, context: dict[str, Any
     return render(request, fragment if is_refresh else page, context, status=status)
 
 
-def _figure(view: TrialView) -> Figure | None:
+def _figure(view: TrialView) -> WaitingFigure | None:
     """Figure 3, each policy from its own first request on; nothing until there is one."""
     series = {column.policy.label: list(_points(column)) for column in view.columns if column.entries}
     return draw(series, bound_seconds=view.trial.bound_seconds) if series else None
 
 
-def _points(column: Column) -> Iterable[tuple[float, float, bool]]:
+def _points(column: PolicyResult) -> Iterable[tuple[float, float, bool]]:
     began = min(entry.started_at for entry in column.entries)
     for entry in column.entries:
         yield (entry.started_at - began).total_seconds(), entry.waited_seconds, entry.outcome == TrialOutcome.LOCKED

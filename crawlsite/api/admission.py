@@ -17,7 +17,7 @@ import psutil
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from crawlsite.api.limiting import has_spent, seconds_left
+from crawlsite.api.rate_limit import has_spent, seconds_left
 
 #: what programs ask for
 PREFIXES = ("/api/", "/metrics")
@@ -29,14 +29,14 @@ LITTLE_IDLE, SHARE = 0.25, 0.05
 LOOK_SECONDS, CROWD_SECONDS, MOST_SECONDS = 1.0, 1.0, 1.5
 
 
-class Admission:
+class AdmissionMiddleware:
     """Middleware: 429 for whoever has used up his minute, 503 where all places are taken. Both take no query."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
         self._places = BoundedSemaphore(max(1, settings.WEB_THREADS // 2))
         self._turn = Lock()
-        self._load = Load()
+        self._load = MachineLoad()
         self._rests_until = 0.0
         self._crowded_at = -CROWD_SECONDS
 
@@ -67,7 +67,7 @@ class Admission:
         return response
 
 
-class Load:
+class MachineLoad:
     """Whether the machine has nothing to spare: crawls and operators use what programs would.
 
     Compares the processors' times itself: `psutil.cpu_percent` does so for each thread apart, and has 0 for a thread's first look.

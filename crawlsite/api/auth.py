@@ -12,7 +12,7 @@ from ninja.errors import AuthenticationError, HttpError
 from ninja.security import HttpBearer, SessionAuth
 from ninja.utils import check_csrf
 
-from crawlsite.api.limiting import count_wrong_token
+from crawlsite.api.rate_limit import count_wrong_token
 from crawlsite.tokens import user_of
 
 

@@ -23,12 +23,12 @@ from allocation.errors import (
     UnknownProcess,
     UnknownResource,
 )
-from crawling.errors import BadOrder, CrawlError, NotThere, UnknownCrawl, UnknownRun
+from crawling.errors import BadOrder, CrawlError, NotFound, UnknownCrawl, UnknownRun
 from crawling.rules.addresses import BadUrl
 from crawling.rules.orders import sentence_for
 from crawlsite.api.admission import too_many
-from crawlsite.busy import AGAIN_SECONDS
-from crawlsite.incidents import current_id
+from crawlsite.request_ids import current_id
+from crawlsite.retry_later import AGAIN_SECONDS
 from dnscache.errors import DnsCacheError
 
 #: the first that fits counts
@@ -38,7 +38,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (ObjectDoesNotExist, 404),
     (UnknownCrawl, 404),
     (UnknownRun, 404),
-    (NotThere, 404),
+    (NotFound, 404),
     (UnknownPool, 404),
     (UnknownProcess, 404),
     (UnknownEvent, 404),
@@ -71,12 +71,12 @@ API_PREFIX = "/api/"
 def add_error_handlers(api: NinjaAPI) -> None:
     for kind, status in STATUSES:
         api.add_exception_handler(kind, _answer(api, status, SENTENCES.get(kind)))
-    api.add_exception_handler(BadOrder, _told(api, _bad_order))
-    api.add_exception_handler(ValidationError, _told(api, _bad_input))
-    api.add_exception_handler(HttpError, _told(api, _http_error))
+    api.add_exception_handler(BadOrder, _error_handler(api, _bad_order))
+    api.add_exception_handler(ValidationError, _error_handler(api, _bad_input))
+    api.add_exception_handler(HttpError, _error_handler(api, _http_error))
 
 
-def _told(api: NinjaAPI, tell: Callable[[NinjaAPI, HttpRequest, Any], HttpResponse]) -> Callable[[HttpRequest, Any], HttpResponse]:
+def _error_handler(api: NinjaAPI, tell: Callable[[NinjaAPI, HttpRequest, Any], HttpResponse]) -> Callable[[HttpRequest, Any], HttpResponse]:
     return lambda request, error: tell(api, request, error)
 
 
@@ -133,7 +133,7 @@ def _problem(response: HttpResponse) -> dict[str, str]:
     return {"detail": f"{detail} Quote {number} when you ask for help: the log's lines about it have it, too.", "request_id": number}
 
 
-class JsonErrors:
+class JsonErrorMiddleware:
     """Middleware: what Django itself answers to a program's mistake, or to a fault of ours, becomes JSON as well."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -7,13 +7,13 @@ from datetime import datetime
 from ninja import Router, Schema
 from pydantic import Field
 
-from crawling.api.permissions import Asking, may_view
-from crawlsite.health.report import Report, report
+from crawling.api.permissions import CrawlApiRequest, may_view
+from crawlsite.health.report import SystemReport, report
 
 health = Router()
 
 
-class PartOut(Schema):
+class ComponentOut(Schema):
     name: str
     is_fine: bool
     sentence: str
@@ -60,7 +60,7 @@ class WorkerOut(Schema):
 
 class HealthOut(Schema):
     at: datetime
-    parts: list[PartOut]
+    parts: list[ComponentOut]
     servers: list[ServerOut]
     queues: list[QueueOut]
     workers: list[WorkerOut]
@@ -70,5 +70,5 @@ class HealthOut(Schema):
 
 @health.get("", response=HealthOut, summary="Servers, queues, workers, disk, clock and versions")
 @may_view
-def show(request: Asking) -> Report:
+def show(request: CrawlApiRequest) -> SystemReport:
     return report()

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
-from crawling.api.permissions import Asking, may_view
+from crawling.api.permissions import CrawlApiRequest, may_view
 from crawling.rules.fields import NUMBER
 from crawlsite.preferences import REFRESHES, refresh_seconds, set_refresh
 
@@ -21,11 +21,11 @@ class Preferences(Schema):
 
 @preferences.get("", response=Preferences, summary="How you like the pages to behave")
 @may_view
-def show(request: Asking) -> dict[str, Any]:
+def show(request: CrawlApiRequest) -> dict[str, Any]:
     return {"refresh_seconds": refresh_seconds(request.user)}
 
 
 @preferences.put("", response=Preferences, summary="Choose it; it holds in every browser")
 @may_view
-def change(request: Asking, wanted: Annotated[Preferences, Body()]) -> dict[str, Any]:
+def change(request: CrawlApiRequest, wanted: Annotated[Preferences, Body()]) -> dict[str, Any]:
     return {"refresh_seconds": set_refresh(request.user, str(wanted.refresh_seconds))}

@@ -29,9 +29,9 @@ from crawling.api.trials import trials
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health
-from crawlsite.api.limiting import RequestsAMinute
 from crawlsite.api.openapi import DescribedAPI
 from crawlsite.api.preferences import preferences
+from crawlsite.api.rate_limit import RequestsAMinute
 from crawlsite.api.tokens import tokens
 from dnscache.api import dns
 from dnscache.reports import reports as dns_reports

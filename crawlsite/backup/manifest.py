@@ -18,7 +18,7 @@ class BackupTrouble(CheckpointTrouble):
 
 
 @dataclass(frozen=True)
-class Manifest:
+class BackupManifest:
     """tables: columns and rows by table. sequences: their last values. files: names of the archive's files that are in it; elsewhere: of
     those that are on other machines. settings: as they were, for whoever sets up the new place; secrets are not among them. sealed:
     tells whether SECRET_KEY is the one under which logins of crawls are sealed."""
@@ -40,7 +40,7 @@ def table_file(table: str) -> str:
     return f"{table}.copy.gz"
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> BackupManifest:
     """Read a back-up's and compare every file with its checksum. Raises BackupTrouble with a sentence for whatever is wrong."""
     try:
         sums = read_sums(folder)
@@ -49,7 +49,7 @@ def read_manifest(folder: Path) -> Manifest:
         said = json.loads((folder / MANIFEST).read_text())
         if said["format"] != FORMAT or said["version"] > VERSION:
             raise BackupTrouble(f"{folder} is no back-up that this version reads.")
-        manifest = Manifest(**{name: said[name] for name in Manifest.__dataclass_fields__})
+        manifest = BackupManifest(**{name: said[name] for name in BackupManifest.__dataclass_fields__})
     except BackupTrouble:
         raise
     except CheckpointTrouble as trouble:

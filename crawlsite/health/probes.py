@@ -32,7 +32,7 @@ SOON = timedelta(days=3)
 
 
 @dataclass(frozen=True)
-class Part:
+class ComponentHealth:
     """A part of the product as the overview shows it; `detail` is for who looks closer."""
 
     name: str
@@ -41,27 +41,29 @@ class Part:
     detail: str = ""
 
 
-def parts() -> list[Part]:
+def parts() -> list[ComponentHealth]:
     """Every part that a page can tell of; the page itself shows that PostgreSQL answers."""
     return list(_parts())
 
 
-def _parts() -> Iterator[Part]:
+def _parts() -> Iterator[ComponentHealth]:
     answer = redis()
     count = live_workers() if answer == OK else None
-    yield Part(
+    yield ComponentHealth(
         "Workers", bool(count), "Redis does not tell" if count is None else f"{count} for crawls" if count else "none: no crawl goes on"
     )
     leading = keeper()
-    yield Part("Keeper", leading == OK, "at work" if leading == OK else leading)
+    yield ComponentHealth("Keeper", leading == OK, "at work" if leading == OK else leading)
     told = names()
-    yield Part("Names", told == OK, ("resolved by crawls" if settings.DNS_AHEAD == "off" else "resolved ahead") if told == OK else told)
-    yield Part("Redis", answer == OK, "answers" if answer == OK else answer)
-    yield Part("PostgreSQL", True, "answers")
+    yield ComponentHealth(
+        "Names", told == OK, ("resolved by crawls" if settings.DNS_AHEAD == "off" else "resolved ahead") if told == OK else told
+    )
+    yield ComponentHealth("Redis", answer == OK, "answers" if answer == OK else answer)
+    yield ComponentHealth("PostgreSQL", True, "answers")
     yield disk()
 
 
-def disk() -> Part:
+def disk() -> ComponentHealth:
     """The disk of the archive on this machine: how much is free, and when that will be used up."""
     now = disk_now()
     told, since = forecast_of(now)
@@ -69,7 +71,7 @@ def disk() -> Part:
     room = f"{filesizeformat(now.free)} free of {filesizeformat(now.total)}"
     if told and told.full_at:
         room = f"{room}, full about {told.full_at:%Y-%m-%d}"
-    return Part("Disk", now.free > LITTLE_SPACE * now.total and not is_late, room, _growth(told, since))
+    return ComponentHealth("Disk", now.free > LITTLE_SPACE * now.total and not is_late, room, _growth(told, since))
 
 
 def _growth(told: Forecast | None, since: datetime | None) -> str:

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from crawling.keeper.messages import QUEUE
 from crawlsite.env import Environment
-from crawlsite.health.probes import Part, parts
+from crawlsite.health.probes import ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now
 from crawlsite.services import addresses
 
@@ -50,11 +50,11 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Report:
+class SystemReport:
     """Everything; `trouble` says why what only Redis knows is missing."""
 
     at: datetime
-    parts: list[Part]
+    parts: list[ComponentHealth]
     servers: list[Server]
     queues: list[QueueRow]
     workers: list[WorkerRow]
@@ -62,15 +62,15 @@ class Report:
     trouble: str = ""
 
 
-def report() -> Report:
+def report() -> SystemReport:
     """Ask everybody, now. A Redis that does not answer is told of; without PostgreSQL there is no page at all."""
     told, servers, versions = parts(), [_postgresql(settings.ENVIRONMENT)], _versions()
     try:
         servers.append(_redis(settings.ENVIRONMENT))
-        return Report(datetime.now(UTC), told, servers, queues_now(), workers_now(), versions)
+        return SystemReport(datetime.now(UTC), told, servers, queues_now(), workers_now(), versions)
     except RedisError as error:
         trouble = f"Redis gives no answer ({type(error).__name__}), so nobody can tell who works. Is REDIS_URL right?"
-        return Report(datetime.now(UTC), told, servers, [], [], versions, trouble)
+        return SystemReport(datetime.now(UTC), told, servers, [], [], versions, trouble)
 
 
 def _postgresql(environment: Environment) -> Server:

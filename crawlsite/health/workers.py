@@ -20,7 +20,7 @@ from crawling.models import RunProcess
 
 
 @dataclass(frozen=True)
-class Task:
+class CurrentTask:
     """What a worker has in hand: a crawl's shift, or another job by what it does."""
 
     what: str
@@ -37,7 +37,7 @@ class WorkerRow:
     host: str
     pid: int | None
     state: str
-    task: Task | None
+    task: CurrentTask | None
     beat: datetime | None
     began: datetime | None
     done: int
@@ -80,7 +80,7 @@ def _queue_row(queue: Queue) -> QueueRow:
     return QueueRow(queue.name, queue.count, _utc(first.enqueued_at) if first else None, queue.failed_job_registry.count)
 
 
-def _row(worker: BaseWorker, task: Task | None) -> WorkerRow:
+def _row(worker: BaseWorker, task: CurrentTask | None) -> WorkerRow:
     return WorkerRow(
         name=worker.name,
         queues=tuple(worker.queue_names()),
@@ -110,9 +110,9 @@ def _crawls_of(jobs: list[Job | None]) -> dict[int, tuple[int, str]]:
     return {process: (crawl, name) for process, crawl, name in found.values_list("bank_process", "run__crawl", "run__crawl__name")}
 
 
-def _task(job: Job, crawls: dict[int, tuple[int, str]]) -> Task:
+def _task(job: Job, crawls: dict[int, tuple[int, str]]) -> CurrentTask:
     crawl, name = crawls.get(job.args[0], (None, None)) if job.func_name == RUN_SHIFT else (None, None)
-    return Task(name or str(job.func_name).rpartition(".")[2].replace("_", " "), crawl, _utc(job.started_at))
+    return CurrentTask(name or str(job.func_name).rpartition(".")[2].replace("_", " "), crawl, _utc(job.started_at))
 
 
 def _memory(pid: int) -> int | None:

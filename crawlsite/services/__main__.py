@@ -14,8 +14,8 @@ from pathlib import Path
 
 from crawlsite import env
 from crawlsite.services.child import die_with_parent
+from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.errors import StartError, StopRequested
-from crawlsite.services.pair import Pair
 from crawlsite.services.signals import StopSignals
 
 
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Return the command's exit status; as in a shell, 128 + n if signal n ended it."""
     options = _parse(arguments)
     state_dir: Path = options.state_dir.expanduser().resolve()
-    pair = Pair(state_dir, wanted=env.servers_to_bring(), loose=options.fast_and_loose)
+    pair = EmbeddedServers(state_dir, wanted=env.servers_to_bring(), loose=options.fast_and_loose)
     with StopSignals() as signals:
         try:
             pair.start(signals.pause, join=True)

@@ -57,7 +57,7 @@ def _make_in_public_place(path: Path, account: Account) -> None:
 
 
 def open_log(logs: Path, name: str, *, go_on: bool = False) -> int:
-    """Return a file descriptor to append to; unless it is to `go_on`, the log of the time before becomes `NAME.log.1`."""
+    """Return a file descriptor to append to; unless it is to `continue_shift`, the log of the time before becomes `NAME.log.1`."""
     logs.mkdir(exist_ok=True)
     path = logs / f"{name}.log"
     if path.exists() and not go_on:

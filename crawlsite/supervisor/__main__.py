@@ -12,8 +12,8 @@ from crawlsite.env import BASE_DIR, BadSetting, Environment
 from crawlsite.services.errors import StartError, StopRequested
 from crawlsite.services.lock import LockFile
 from crawlsite.services.signals import StopSignals
-from crawlsite.supervisor.places import check_free, dashboard
-from crawlsite.supervisor.stack import Stack, say
+from crawlsite.supervisor.listen_addresses import check_free, dashboard
+from crawlsite.supervisor.stack import Stack, print_line
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_free(environment)
     except StartError as error:
         return _complain(error, 1)
-    say(f"Dashboard: {dashboard(environment)}")
+    print_line(f"Dashboard: {dashboard(environment)}")
     if warning := warning_for(os.geteuid()):
         print(f"crawlsite: {warning}", file=sys.stderr, flush=True)
     return _run(environment, options.procfile)
@@ -59,12 +59,12 @@ def _run(environment: Environment, procfile: Path) -> int:
         try:
             stack.run()
         except StopRequested:
-            say("stopping")
+            print_line("stopping")
         except StartError as error:
             return _complain(error, 1)
         finally:
             stack.stop()
-    say("stopped")
+    print_line("stopped")
     return 0
 
 

@@ -18,7 +18,7 @@ LONGEST_WAIT_SECONDS = 30.0
 STEADY_SECONDS = 30.0
 
 
-class Process:
+class SupervisedProcess:
     """A name, a command, and the child that runs it now."""
 
     def __init__(self, name: str, command: list[str], *, state_dir: Path, env: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from string import Template
 
 from crawlsite.env import Environment
 from crawlsite.services.errors import StartError
-from crawlsite.supervisor.places import bind_host
+from crawlsite.supervisor.listen_addresses import bind_host
 
 RELEASE = "release"
 

@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 from crawlsite import env
 from crawlsite.env import Environment
 from crawlsite.services.child import notes_dir, stop_all, stop_left_over
+from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.errors import StartError
-from crawlsite.services.pair import Pair
 from crawlsite.services.signals import StopSignals
 from crawlsite.services.watchdog import start_watchdog
-from crawlsite.supervisor.places import local_address
+from crawlsite.supervisor.listen_addresses import local_address
 from crawlsite.supervisor.preparation import prepare
-from crawlsite.supervisor.process import GROUP, Process
+from crawlsite.supervisor.process import GROUP, SupervisedProcess
 from crawlsite.supervisor.procfile import read_procfile, variables
 
 LEFT_OVER_SECONDS = 30
@@ -33,26 +33,26 @@ class Stack:
         self.environment = environment
         self.signals = signals
         self.state_dir = environment.state_dir
-        self.pair = Pair(self.state_dir, wanted=env.servers_to_bring())
+        self.pair = EmbeddedServers(self.state_dir, wanted=env.servers_to_bring())
         values = variables(environment, platform=sys.platform)
         self.plan = read_procfile(procfile, environment, values)
         self.child_env = env.for_child({**self.pair.addresses, **values, "STATE_DIR": str(self.state_dir)})
-        self.processes: list[Process] = []
+        self.processes: list[SupervisedProcess] = []
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
         """Start all and keep it running. Ends only by StopRequested, or StartError before it is ready."""
         self._clear_left_over()
         if self.pair.wanted:
-            say("starting " + " and ".join({"postgres": "PostgreSQL", "valkey": "Valkey"}[name] for name in self.pair.wanted))
+            print_line("starting " + " and ".join({"postgres": "PostgreSQL", "valkey": "Valkey"}[name] for name in self.pair.wanted))
         self.pair.start(self.signals.pause)
         for command in self.plan.release:
             prepare(command, env=self.child_env, pause=self.signals.pause)
         if sys.platform == "darwin":
             self._watchdog = start_watchdog(notes_dir(self.state_dir, GROUP))
-        say("starting " + ", ".join(self.plan.commands))
+        print_line("starting " + ", ".join(self.plan.commands))
         for name, command in self.plan.commands.items():
-            self.processes.append(Process(name, command, state_dir=self.state_dir, env=self.child_env))
+            self.processes.append(SupervisedProcess(name, command, state_dir=self.state_dir, env=self.child_env))
         self._await_ready()
         while True:
             self._watch()
@@ -76,23 +76,23 @@ class Stack:
     def _watch(self) -> None:
         try:
             for name in self.pair.revive(self.signals.pause):
-                say(f"{name} had ended and was started again; see {self.state_dir / 'logs'}")
+                print_line(f"{name} had ended and was started again; see {self.state_dir / 'logs'}")
         except StartError as error:
-            say(f"{error}\nTrying again.")
+            print_line(f"{error}\nTrying again.")
             self.signals.pause(1.0)
         for process in self.processes:
             if news := process.watch():
-                say(news)
+                print_line(news)
 
     def _await_ready(self) -> None:
         until = time.monotonic() + READY_SECONDS
         while not self._answers():
             self._watch()
             if time.monotonic() > until:
-                say(f"not ready after {READY_SECONDS} s; see {self.state_dir / 'logs'}. Waiting on.")
+                print_line(f"not ready after {READY_SECONDS} s; see {self.state_dir / 'logs'}. Waiting on.")
                 until = float("inf")
             self.signals.pause(0.1)
-        say("ready; Ctrl-C stops everything")
+        print_line("ready; Ctrl-C stops everything")
 
     def _answers(self) -> bool:
         connection = http.client.HTTPConnection(urlsplit(local_address(self.environment)).netloc, timeout=2)
@@ -105,7 +105,7 @@ class Stack:
             connection.close()
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Tell the terminal, at once, through a pipe too. A reader that went away (`make run | head -1`) stops nothing."""
     try:
         print(line, flush=True)

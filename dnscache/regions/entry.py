@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from sys import intern
 
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.regions.tree import TreeNode
 from dnscache.regions.weight import hits_after, rate, weight
 
@@ -24,7 +24,7 @@ class Region(IntEnum):
     REVERSE = 2
 
 
-class Entry(TreeNode):
+class CachedAnswer(TreeNode):
     """One name's answer, its own node in the tree. Replaced as a whole when the answer changes: readers take no lock.
 
     Only `hits` and `last_access` change in place; threads that hit at once may lose a count, which costs nothing.
@@ -49,7 +49,7 @@ class Entry(TreeNode):
         "upstream",
     )
 
-    def __init__(self, answer: Answer, *, now: float, previous: Entry | None = None) -> None:
+    def __init__(self, answer: DnsAnswer, *, now: float, previous: CachedAnswer | None = None) -> None:
         super().__init__(answer.name)
         reply = answer.reply
         self.status, self.rcode, self.ttl, self.resolve_ms = reply.status, reply.rcode, reply.ttl, reply.resolve_ms
@@ -68,10 +68,10 @@ class Entry(TreeNode):
         self.region = _region_of(self, previous)
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> DnsAnswer:
         """The answer as it was put in."""
         reply = Reply(self.status, self.addresses, self.canonical, self.rcode, self.ttl, self.resolve_ms, self.upstream, self.error)
-        return Answer(self.name, reply, self.resolved_at, self.expires_at, self.retry_at, self.fails)
+        return DnsAnswer(self.name, reply, self.resolved_at, self.expires_at, self.retry_at, self.fails)
 
     @property
     def expires_at(self) -> float:
@@ -106,15 +106,15 @@ class Entry(TreeNode):
         return weight(cost_seconds=self.cost_seconds, life_seconds=self.life_seconds, per_second=self.per_second(now))
 
     def may_be_served(self, now: float) -> bool:
-        """Whether nobody need be asked; see `Answer.may_be_served`."""
+        """Whether nobody need be asked; see `DnsAnswer.may_be_served`."""
         return now < self.fresh_until or (self.fails > 0 and self.answer.may_be_served(now))
 
 
-def _region_of(entry: Entry, previous: Entry | None) -> Region:
+def _region_of(entry: CachedAnswer, previous: CachedAnswer | None) -> Region:
     """Forward if the last look-up succeeded and such look-ups are quick; exactly the threshold is quick."""
-    if entry.status is not Status.OK or entry.fails:
+    if entry.status is not DnsStatus.OK or entry.fails:
         return Region.REVERSE
     limit = THRESHOLD_SECONDS
-    if previous is not None and previous.status is Status.OK and not previous.fails:
+    if previous is not None and previous.status is DnsStatus.OK and not previous.fails:
         limit *= 1 + HYSTERESIS if previous.region is Region.FORWARD else 1 - HYSTERESIS
     return Region.FORWARD if entry.cost_seconds <= limit else Region.REVERSE

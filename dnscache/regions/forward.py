@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dnscache.regions.entry import Entry, Region
+from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.levels import Levels, levels_below, levels_of
 from dnscache.regions.tree import TreeNode, row
 
 
-class Table2(Mapping[str, Entry]):
+class Table2(Mapping[str, CachedAnswer]):
     """Those of the flat dictionary that lie in this region."""
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, entries: Mapping[str, CachedAnswer]) -> None:
         self._entries = entries
 
-    def __getitem__(self, name: str) -> Entry:
+    def __getitem__(self, name: str) -> CachedAnswer:
         entry = self._entries[name]
         if entry.region is not Region.FORWARD:
             raise KeyError(name)
@@ -37,14 +37,14 @@ class ForwardRegion:
     take 50 bytes a name, but a view of the flat dictionary `entries`, which the cache space writes.
     """
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
+    def __init__(self, entries: Mapping[str, CachedAnswer]) -> None:
         self._entries = entries
         self.table1: dict[str, TreeNode] = {}
         self.table2 = Table2(entries)
         self.third_level: set[str] = set()
         self._parents: dict[str, TreeNode] = {}  # second-level names that only have names below them
 
-    def add(self, entry: Entry, first: str = "") -> None:
+    def add(self, entry: CachedAnswer, first: str = "") -> None:
         """Hang the answer in the tree, in place of an older one that `entries` still has; `first` spares finding the registered name."""
         older: TreeNode | None = self.table2.get(entry.name) or self._parents.pop(entry.name, None)
         if older is not None:
@@ -57,7 +57,7 @@ class ForwardRegion:
         else:
             self._hang_in_row(levels.first, entry)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: CachedAnswer) -> None:
         """Take an answer out of the tree; a second-level name with others below it stays there, without an answer."""
         if entry.left is not None:
             node = self._parents[entry.name] = TreeNode(entry.name)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from sys import intern
 
-from dnscache.answers import Status
-from dnscache.regions.entry import Entry, Region
+from dnscache.answers import DnsStatus
+from dnscache.regions.entry import CachedAnswer, Region
 
 #: in no field but, perhaps, the last one
 SEPARATOR = "\x1f"
 
-_STATUSES = {status.value: status for status in Status}
+_STATUSES = {status.value: status for status in DnsStatus}
 _REGIONS = {str(region.value): region for region in Region}
 
 
-def unpack(name: str, packed: str) -> tuple[str, Entry]:
+def unpack(name: str, packed: str) -> tuple[str, CachedAnswer]:
     """Return the registered name and the entry. The fields are in the order in which `store.load` selects them."""
-    entry = Entry.__new__(Entry)  # its constructor makes entries of answers
+    entry = CachedAnswer.__new__(CachedAnswer)  # its constructor makes entries of answers
     first, status, addresses, canonical, rcode, ttl, resolve_ms, *times, fails, region, cost, hits, upstream, error = packed.split(
         SEPARATOR, 16
     )

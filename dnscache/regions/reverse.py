@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dnscache.answers import Status
-from dnscache.regions.entry import Entry
+from dnscache.answers import DnsStatus
+from dnscache.regions.entry import CachedAnswer
 
 #: why a name lies here, for operators
 REASONS = {
-    Status.OK: "slow",
-    Status.NXDOMAIN: "no such name",
-    Status.NODATA: "no address",
-    Status.SERVFAIL: "the name server failed",
-    Status.TIMEOUT: "no answer in time",
+    DnsStatus.OK: "slow",
+    DnsStatus.NXDOMAIN: "no such name",
+    DnsStatus.NODATA: "no address",
+    DnsStatus.SERVFAIL: "the name server failed",
+    DnsStatus.TIMEOUT: "no answer in time",
 }
 
 
-def reason_of(status: Status, fails: int) -> str:
+def reason_of(status: DnsStatus, fails: int) -> str:
     """Say why a name is hard."""
-    if status is Status.OK and fails:
+    if status is DnsStatus.OK and fails:
         return "was good; asking again failed"
     return REASONS[status]
 
@@ -29,7 +29,7 @@ def reason_of(status: Status, fails: int) -> str:
 class Conflict:
     """A row of the conflict area: the answer with its weight, as it was when the area was last sorted."""
 
-    entry: Entry
+    entry: CachedAnswer
     weight: float
 
     @property
@@ -49,7 +49,7 @@ class ReverseRegion:
         self.table3: dict[str, int] = {}
         self.area: list[Conflict | None] = []
 
-    def add(self, entry: Entry, *, now: float) -> None:
+    def add(self, entry: CachedAnswer, *, now: float) -> None:
         """Put the answer into the area, in place of an older one."""
         conflict = Conflict(entry, entry.weight(now))
         place = self.table3.get(entry.name)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
-from dnscache.answers import LONGEST_BACKOFF_SECONDS, LONGEST_STALE_SECONDS, Answer, Status
-from dnscache.regions.entry import Entry, Region
+from dnscache.answers import LONGEST_BACKOFF_SECONDS, LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus
+from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.forward import ForwardRegion
 from dnscache.regions.reverse import ReverseRegion
 
@@ -20,7 +20,7 @@ PURGE_SHARE, PURGE_IDLE_SECONDS = 0.1, 600.0
 THIRD_LEVEL_SHARE = 0.25
 
 
-class Why(StrEnum):
+class EvictionReason(StrEnum):
     """Why an answer left."""
 
     FULL = "the cache was full"
@@ -30,13 +30,13 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class EvictedAnswer:
     """What the history shows of an answer that left."""
 
     name: str
     region: Region
     weight: float
-    why: Why
+    why: EvictionReason
 
 
 class CacheSpace:
@@ -44,13 +44,13 @@ class CacheSpace:
 
     def __init__(self, capacity: int, *, third_level_quantile: float = 0.5) -> None:
         self.capacity, self._quantile = capacity, third_level_quantile
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, CachedAnswer] = {}
         self.forward, self.reverse = ForwardRegion(self.entries), ReverseRegion()
         self._random = Random(0)  # noqa: S311 - to sample, not to guess
         self._pool: list[str] = []
         self._evictions_left = 0
 
-    def get(self, name: str, now: float) -> Entry | None:
+    def get(self, name: str, now: float) -> CachedAnswer | None:
         """Return a fresh answer and count the hit. The hot path: one dictionary, no lock."""
         entry = self.entries.get(name)
         if entry is None or now >= entry.fresh_until:
@@ -58,11 +58,11 @@ class CacheSpace:
         entry.touch(now)
         return entry
 
-    def put(self, answer: Answer, now: float, *, needed: Collection[str] = ()) -> list[Dropped]:
+    def put(self, answer: DnsAnswer, now: float, *, needed: Collection[str] = ()) -> list[EvictedAnswer]:
         """Keep the answer in the region it belongs to; return what had to make room, which is nothing `needed` soon."""
-        return self.adopt(Entry(answer, now=now, previous=self.entries.get(answer.name)), now, needed=needed)
+        return self.adopt(CachedAnswer(answer, now=now, previous=self.entries.get(answer.name)), now, needed=needed)
 
-    def adopt(self, entry: Entry, now: float, *, needed: Collection[str] = (), first: str = "") -> list[Dropped]:
+    def adopt(self, entry: CachedAnswer, now: float, *, needed: Collection[str] = (), first: str = "") -> list[EvictedAnswer]:
         """Keep an entry made elsewhere, as `put` does; `first` is its registered name, if known."""
         previous = self.entries.get(entry.name)
         dropped = self._make_room(now, needed) if previous is None else []
@@ -81,23 +81,23 @@ class CacheSpace:
         if entry is not None:
             self._leave(entry)
 
-    def purge(self, now: float) -> list[Dropped]:
+    def purge(self, now: float) -> list[EvictedAnswer]:
         """Drop what is no longer worth its place, and sort the conflict area; call it once a minute."""
         old = [name for name, entry in self.entries.items() if now >= useful_until(entry)]
-        dropped = self._drop(old, Why.OLD, now)
+        dropped = self._drop(old, EvictionReason.OLD, now)
         light = self.reverse.idle_and_light(now, share=PURGE_SHARE, idle_seconds=PURGE_IDLE_SECONDS)
-        dropped += self._drop(light, Why.LIGHT, now)
+        dropped += self._drop(light, EvictionReason.LIGHT, now)
         deep = self.forward.cut(most=int(THIRD_LEVEL_SHARE * self.capacity), quantile=self._quantile)
-        return dropped + self._drop(deep, Why.DEEP, now)
+        return dropped + self._drop(deep, EvictionReason.DEEP, now)
 
     def threads_saved(self, now: float) -> float:
         """Return the sum of all weights: how many fetch threads the cache is worth."""
         return sum(entry.weight(now) for entry in list(self.entries.values()))
 
-    def _make_room(self, now: float, needed: Collection[str]) -> list[Dropped]:
-        dropped: list[Dropped] = []
+    def _make_room(self, now: float, needed: Collection[str]) -> list[EvictedAnswer]:
+        dropped: list[EvictedAnswer] = []
         while self.entries and len(self.entries) >= self.capacity:
-            dropped += self._drop([self._lightest_of_a_sample(now, needed)], Why.FULL, now)
+            dropped += self._drop([self._lightest_of_a_sample(now, needed)], EvictionReason.FULL, now)
         return dropped
 
     def _lightest_of_a_sample(self, now: float, needed: Collection[str]) -> str:
@@ -111,23 +111,23 @@ class CacheSpace:
         free = [name for name in known if name not in needed] or known
         return min(free, key=lambda name: self.entries[name].weight(now))
 
-    def _drop(self, names: list[str], why: Why, now: float) -> list[Dropped]:
+    def _drop(self, names: list[str], why: EvictionReason, now: float) -> list[EvictedAnswer]:
         dropped = []
         for name in names:
             entry = self.entries[name]
-            dropped.append(Dropped(name, entry.region, entry.weight(now), why))
+            dropped.append(EvictedAnswer(name, entry.region, entry.weight(now), why))
             self.remove(name)
         return dropped
 
-    def _leave(self, entry: Entry) -> None:
+    def _leave(self, entry: CachedAnswer) -> None:
         if entry.region is Region.FORWARD:
             self.forward.remove(entry)
         else:
             self.reverse.remove(entry.name)
 
 
-def useful_until(entry: Entry) -> float:
+def useful_until(entry: CachedAnswer) -> float:
     """Return when the answer is of no more use: addresses may be served stale, and failures are counted, beyond their life."""
-    if entry.status is Status.OK:
+    if entry.status is DnsStatus.OK:
         return entry.expires_at + LONGEST_STALE_SECONDS
     return entry.fresh_until + (LONGEST_BACKOFF_SECONDS if entry.fails else 0)

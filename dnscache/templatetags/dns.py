@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.utils import timezone
 
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
 from dnscache.regions.reverse import REASONS
 
@@ -29,7 +29,7 @@ def threads(weight: float) -> str:
 @register.filter
 def reason(status: str) -> str:
     """Why names of this status are hard."""
-    return REASONS[Status(status)]
+    return REASONS[DnsStatus(status)]
 
 
 @register.filter

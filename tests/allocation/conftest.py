@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from allocation.models import Conservation, Pool, Process, Request
-from allocation.services import NewClass, Outcome, create_pool, register_process, request_resources
+from allocation.services import NewClass, RequestOutcome, create_pool, register_process, request_resources
 
 KEYS = "abcdefghij"
 
@@ -63,7 +63,7 @@ def units(*amounts: int) -> Mapping[str, int]:
     return dict(zip(KEYS, amounts, strict=False))
 
 
-def ask(process: Process, amounts: tuple[int, ...], **options: object) -> Outcome:
+def ask(process: Process, amounts: tuple[int, ...], **options: object) -> RequestOutcome:
     """Ask for a start, or for growth if the process holds something already."""
     process.refresh_from_db()
     if process.holding and "kind" not in options:

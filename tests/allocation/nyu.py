@@ -15,7 +15,7 @@ import re
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from allocation.banker import State, Vector, Verdict, decide, fits, minus, plus
+from allocation.banker import BankVerdict, State, Vector, decide, fits, minus, plus
 from allocation.errors import RequestExceedsNeed
 
 ACTIVITY = re.compile(r"(?:@(\d+))?([c+-])([\d,]+)([a-z]?)|T@(\d+)")
@@ -126,7 +126,7 @@ class Manager:
         rows = [self.tasks[other] for other in alive]
         state = State(self.available, tuple(task.claim for task in rows), tuple(task.held for task in rows))
         # What came back in this cycle is not usable yet, so the state before the request need not look safe.
-        return decide(state, alive.index(number), units, state_is_safe=False) is Verdict.GRANT
+        return decide(state, alive.index(number), units, state_is_safe=False) is BankVerdict.GRANT
 
     def _move_on(self, task: Task) -> None:
         task.to_do.popleft()

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from allocation.banker import State, Verdict, decide, examine, find_safe_sequence, granted, work_along
+from allocation.banker import BankVerdict, State, decide, examine, find_safe_sequence, granted, work_along
 from allocation.errors import RequestExceedsNeed
 from tests.allocation.textbook import CASES, P3, REQUESTS, S1, Case, rows, state
 
@@ -43,8 +43,8 @@ def test_answers_the_textbook_request(given, process, text, answer, left):
             decide(given, process, request)
         return
 
-    assert decide(given, process, request) is Verdict(answer)
-    assert decide(given, process, request, state_is_safe=False) is Verdict(answer)
+    assert decide(given, process, request) is BankVerdict(answer)
+    assert decide(given, process, request, state_is_safe=False) is BankVerdict(answer)
     if left:
         after = granted(given, process, request)
         assert after.available == rows(left)[0]
@@ -55,17 +55,17 @@ def test_order_of_requests_matters():
     """S1b: P0's 020 is safe at first, and unsafe once P1 has been granted 102."""
     after = granted(S1, 1, (1, 0, 2))
 
-    assert decide(S1, 0, (0, 2, 0)) is Verdict.GRANT
-    assert decide(after, 0, (0, 2, 0)) is Verdict.WAIT_UNSAFE
-    assert decide(after, 4, (3, 3, 0)) is Verdict.WAIT_UNAVAILABLE
-    assert decide(after, 2, (1, 0, 0)) is Verdict.GRANT
+    assert decide(S1, 0, (0, 2, 0)) is BankVerdict.GRANT
+    assert decide(after, 0, (0, 2, 0)) is BankVerdict.WAIT_UNSAFE
+    assert decide(after, 4, (3, 3, 0)) is BankVerdict.WAIT_UNAVAILABLE
+    assert decide(after, 2, (1, 0, 0)) is BankVerdict.GRANT
 
 
 def test_papers_screen_is_reproduced():
     """P2: ten classes of five, one process that asks one of each."""
     before = State((5,) * 10, ((1, 1, 2, 1, 1, 1, 1, 1, 1, 1),), ((0,) * 10,))
     assert find_safe_sequence(before) == [0]
-    assert decide(before, 0, (1,) * 10) is Verdict.GRANT
+    assert decide(before, 0, (1,) * 10) is BankVerdict.GRANT
 
     after = granted(before, 0, (1,) * 10)
 
@@ -110,9 +110,9 @@ def test_from_an_unsafe_state_only_a_full_check_or_a_finisher_is_granted():
     cut = state("5 2 2", "=10 4 9", "2")
     assert find_safe_sequence(cut) is None
 
-    assert decide(cut, 1, (2,), state_is_safe=False) is Verdict.GRANT
-    assert decide(cut, 1, (1,), state_is_safe=False) is Verdict.GRANT
-    assert decide(cut, 0, (1,), state_is_safe=False) is Verdict.WAIT_UNSAFE
+    assert decide(cut, 1, (2,), state_is_safe=False) is BankVerdict.GRANT
+    assert decide(cut, 1, (1,), state_is_safe=False) is BankVerdict.GRANT
+    assert decide(cut, 0, (1,), state_is_safe=False) is BankVerdict.WAIT_UNSAFE
 
 
 def test_from_an_unsafe_state_the_early_exit_would_be_wrong():
@@ -120,8 +120,8 @@ def test_from_an_unsafe_state_the_early_exit_would_be_wrong():
     stuck = state("1 1 0 2 2", "2 3 0 9 9", "1")
     assert find_safe_sequence(stuck) is None
 
-    assert decide(stuck, 1, (0,), state_is_safe=True) is Verdict.GRANT
-    assert decide(stuck, 1, (0,), state_is_safe=False) is Verdict.WAIT_UNSAFE
+    assert decide(stuck, 1, (0,), state_is_safe=True) is BankVerdict.GRANT
+    assert decide(stuck, 1, (0,), state_is_safe=False) is BankVerdict.WAIT_UNSAFE
 
 
 def test_early_exit_stops_at_the_requester():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from allocation.banker import State, Verdict, decide, find_safe_sequence, granted, minus
+from allocation.banker import BankVerdict, State, decide, find_safe_sequence, granted, minus
 from tests.allocation.states import some_order_finishes
 from tests.allocation.test_banker import is_order
 
@@ -49,11 +49,11 @@ def test_decision_is_the_definitions(case):
     verdict = decide(state, process, request, state_is_safe=safe)
 
     if any(asked > free for asked, free in zip(request, state.available, strict=True)):
-        assert verdict is Verdict.WAIT_UNAVAILABLE
+        assert verdict is BankVerdict.WAIT_UNAVAILABLE
         return
     may_finish = all(need <= free for need, free in zip(state.need[process], state.available, strict=True))
     fine = some_order_finishes(granted(state, process, request)) or (not safe and may_finish)
-    assert verdict is (Verdict.GRANT if fine else Verdict.WAIT_UNSAFE)
+    assert verdict is (BankVerdict.GRANT if fine else BankVerdict.WAIT_UNSAFE)
 
 
 @thousand

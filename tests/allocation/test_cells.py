@@ -6,10 +6,10 @@ import csv
 
 import pytest
 
-from allocation.cells import guarded
+from allocation.csv_cells import guarded
 from crawling.evidence import _csv
 from crawling.spreadsheets import csv_lines
-from dnscache.exporting import _cell
+from dnscache.export import _cell
 
 FORMULAS = ["-2+3+cmd|' /C calc'!A0", "=1+1", "+1+1", "@SUM(A1)", " =1+1", "\t=1", "\r=1", "\n=1"]
 

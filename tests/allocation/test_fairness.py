@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allocation.banker import Verdict, fits, minus
-from allocation.fairness import LIFT, PRIORITIES, URGENT, Asker, QueueVerdict, Rules, kept_back, refusal, verdict_of
-from allocation.reasons import Ahead, explain_queue
-from allocation.wording import Measure
+from allocation.banker import BankVerdict, fits, minus
+from allocation.fairness import LIFT, PRIORITIES, URGENT, QueuedRequest, QueueVerdict, TurnRules, kept_back, refusal, verdict_of
+from allocation.reasons import FirstInTurn, explain_queue
+from allocation.wording import UnitWords
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 vectors = st.tuples(st.integers(0, 9), st.integers(0, 9))
-anyone = st.builds(Asker, vectors, st.booleans(), st.sampled_from(PRIORITIES))
-any_rules = st.builds(Rules, st.integers(0, 20), vectors, vectors)
+anyone = st.builds(QueuedRequest, vectors, st.booleans(), st.sampled_from(PRIORITIES))
+any_rules = st.builds(TurnRules, st.integers(0, 20), vectors, vectors)
 counts = st.none() | st.integers(0, 40)
 
 
@@ -37,12 +37,12 @@ def test_first_in_turn_is_always_served_once_everything_is_free(rules, data):
     """No reserve keeps back a start for ever: not even one that asks for all there is."""
     amounts = data.draw(st.tuples(*[st.integers(0, most) for most in rules.capacity]))
 
-    assert refusal(rules, Asker(amounts, holds=False), rules.capacity, passed=None) is None
+    assert refusal(rules, QueuedRequest(amounts, holds=False), rules.capacity, passed=None) is None
 
 
 @given(any_rules, vectors, vectors)
 def test_start_leaves_the_reserve_unless_it_is_urgent(rules, amounts, available):
-    usual, urgent = (refusal(rules, Asker(amounts, False, p), available, passed=None) for p in (0, URGENT))
+    usual, urgent = (refusal(rules, QueuedRequest(amounts, False, p), available, passed=None) for p in (0, URGENT))
 
     assert urgent is None
     assert (usual is None) == fits(kept_back(rules, amounts), minus(available, amounts))
@@ -52,24 +52,26 @@ def test_start_leaves_the_reserve_unless_it_is_urgent(rules, amounts, available)
 def test_nobody_overtakes_a_start_that_has_waited_for_twenty_minutes(starts):
     """The bound of ageing: who came later than (highest - own priority) * LIFT comes after, whatever its priority."""
     for arrived, priority in starts:
-        turn = NOON + timedelta(seconds=arrived) - Asker((0, 0), False, priority).lift
+        turn = NOON + timedelta(seconds=arrived) - QueuedRequest((0, 0), False, priority).lift
         for later, other in starts:
             if timedelta(seconds=later - arrived) > (max(PRIORITIES) - priority) * LIFT:
-                assert NOON + timedelta(seconds=later) - Asker((0, 0), False, other).lift > turn
+                assert NOON + timedelta(seconds=later) - QueuedRequest((0, 0), False, other).lift > turn
 
 
 def test_holders_are_lifted_by_nothing():
-    assert Asker((1,), True, 10).lift == timedelta(0)
-    assert Asker((1,), False, 10).lift == timedelta(minutes=10)
+    assert QueuedRequest((1,), True, 10).lift == timedelta(0)
+    assert QueuedRequest((1,), False, 10).lift == timedelta(minutes=10)
 
 
 def test_reason_says_whose_turn_it_is_since_when_and_how_often_it_was_passed():
-    why = explain_queue(QueueVerdict.WAIT_TURN, Rules(10, (4,), (0,)), Asker((1,), False), (Measure("a", "a"),), Ahead("big", NOON, 12))
+    why = explain_queue(
+        QueueVerdict.WAIT_TURN, TurnRules(10, (4,), (0,)), QueuedRequest((1,), False), (UnitWords("a", "a"),), FirstInTurn("big", NOON, 12)
+    )
 
     assert "it is the turn of big, which waits since 12:00 UTC and was passed 12 times" in why.reason
     assert why.what_ends_it == "It ends when big is served or stops asking."
 
 
-@pytest.mark.parametrize("verdict", [*Verdict, *QueueVerdict])
+@pytest.mark.parametrize("verdict", [*BankVerdict, *QueueVerdict])
 def test_stored_verdict_reads_back(verdict):
     assert verdict_of(verdict.value) is verdict

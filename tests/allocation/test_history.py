@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from allocation.errors import LedgerUnreadable, UnknownEvent
 from allocation.history import checkpoints
-from allocation.history.asof import bank_as_of
+from allocation.history.as_of import bank_as_of
 from allocation.history.audit import audit_pool
 from allocation.history.chart import SAMPLES, SPANS, chart_of
-from allocation.history.listing import Filters, list_events, ways_from
+from allocation.history.listing import EventFilter, list_events, ways_from
 from allocation.models import LedgerCheckpoint, Pool, Process
 from allocation.services import keep_checkpoints, release_resources
 from tests.allocation.conftest import ask
@@ -129,7 +129,7 @@ def test_audit_proves_the_checkpoints_too(bank, monkeypatch):
 def test_ways_lead_through_what_the_filters_let_pass(bank):
     c = Process.objects.get(label="c")
 
-    ways = ways_from(bank.pk, 8, Filters(process=c.pk, kind="granted"))
+    ways = ways_from(bank.pk, 8, EventFilter(process=c.pk, kind="granted"))
 
     assert (ways.first, ways.back, ways.forward, ways.last) == (7, 7, 11, 11)
 
@@ -137,7 +137,7 @@ def test_ways_lead_through_what_the_filters_let_pass(bank):
 def test_pages_of_the_ledger_neither_repeat_nor_leave_out(bank):
     found, before = [], None
     while True:
-        rows, before = list_events(bank.pk, Filters(), before=before, limit=4)
+        rows, before = list_events(bank.pk, EventFilter(), before=before, limit=4)
         found += [row.version for row in rows]
         if before is None:
             break

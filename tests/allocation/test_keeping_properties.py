@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allocation.banker import State, Verdict, granted
+from allocation.banker import BankVerdict, State, granted
 from allocation.models import Pool, Process
 from allocation.services.bank import Bank
 from tests.allocation.test_banker_properties import requests, some_order_finishes
@@ -25,12 +25,12 @@ def test_decisions_are_those_of_brute_force_over_the_others(case, data):
     verdict = bank_of(state, kept, is_safe=is_safe).verdict_on_row(requester, request)
 
     if any(asked > free for asked, free in zip(request, state.available, strict=True)):
-        assert verdict is Verdict.WAIT_UNAVAILABLE
+        assert verdict is BankVerdict.WAIT_UNAVAILABLE
         return
     after = granted(part(state, rows), rows.index(requester), request)
     may_finish = all(need <= free for need, free in zip(state.need[requester], state.available, strict=True))
     fine = some_order_finishes(after) or (not is_safe and may_finish)
-    assert verdict is (Verdict.GRANT if fine else Verdict.WAIT_UNSAFE)
+    assert verdict is (BankVerdict.GRANT if fine else BankVerdict.WAIT_UNSAFE)
 
 
 def part(state: State, rows: list[int]) -> State:
@@ -40,7 +40,7 @@ def part(state: State, rows: list[int]) -> State:
 class BankOfRows(Bank):
     """A bank in memory, asked by row."""
 
-    def verdict_on_row(self, row: int, request: tuple[int, ...]) -> Verdict:
+    def verdict_on_row(self, row: int, request: tuple[int, ...]) -> BankVerdict:
         return self.verdict_on(self.processes[row], request).verdict
 
 

@@ -11,7 +11,7 @@ from allocation.fields import ClockTimestamp
 from allocation.models import Event, EventKind, OutboxKind, Process, Request, RequestState
 from allocation.selectors import outcome_of
 from allocation.services import (
-    Reaped,
+    ReapedShift,
     ReleaseStatus,
     is_holder,
     mark_sent,
@@ -109,7 +109,7 @@ def test_lost_shift_is_reaped_and_its_units_serve_who_waits(make_pool, make_proc
     waiting = ask(make_process(pool, "waiter", (2,)), (2,))
     expire(lost)
 
-    assert reap_expired() == [Reaped(process=lost.pk, run_ref="run:lost", epoch=1, label="lost")]
+    assert reap_expired() == [ReapedShift(process=lost.pk, run_ref="run:lost", epoch=1, label="lost")]
 
     assert (held(lost), lost.epoch, lost.lease_until) == ((0,), 2, None)
     assert held(kept) == (2,)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
-from allocation.banker import State, Vector, Verdict, decide, fits, minus, plus
+from allocation.banker import BankVerdict, State, Vector, decide, fits, minus, plus
 
 
 def grants(available: Vector, claims: list[Vector], held: list[Vector], process: int, wanted: Vector, *, policy: str) -> bool:
     if policy == "naive":
         return fits(wanted, available)
-    return decide(State(available, tuple(claims), tuple(held)), process, wanted) is Verdict.GRANT
+    return decide(State(available, tuple(claims), tuple(held)), process, wanted) is BankVerdict.GRANT
 
 
 def rounds_until_done(capacity: Vector, claims: list[Vector], random: Random | None, *, policy: str, most: int) -> int | None:

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from allocation.proof import Proof
-from allocation.replay import Breach, Entry
+from allocation.replay import Breach, LedgerEntry
 
 A, B, C = 1, 2, 3
 
@@ -22,7 +22,7 @@ class Ledger:
         bank = self.proof.bank
         before = bank.available or (0,) * len(amounts)
         request = UUID(int=process) if kind in ("granted", "waiting", "rejected", "cancelled") else None
-        self.proof.take(Entry(bank.version + 1, kind, process, request, amounts, before, after or before, verdict, tuple(sequence)))
+        self.proof.take(LedgerEntry(bank.version + 1, kind, process, request, amounts, before, after or before, verdict, tuple(sequence)))
 
     def tapes(self) -> Ledger:
         """12 tapes; A holds 5 of 10, B 2 of 4, C 2 of 9: safe, in the order B A C."""
@@ -78,7 +78,7 @@ def test_capacity_that_comes_back_makes_the_state_safe_again():
 
 def test_class_that_is_added_widens_everything_and_nobody_claims_it():
     ledger = Ledger().tapes()
-    ledger.proof.take(Entry(8, "class_added", 0, None, (12, 4), (3, 0), (3, 4), "", ()))
+    ledger.proof.take(LedgerEntry(8, "class_added", 0, None, (12, 4), (3, 0), (3, 4), "", ()))
     ledger.add("claim_changed", B, 4, 1)
     ledger.add("granted", B, 0, 1, after=(3, 3), sequence=[B])
 

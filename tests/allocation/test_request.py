@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from allocation.banker import Verdict
+from allocation.banker import BankVerdict
 from allocation.errors import (
     AlreadyStarted,
     AlreadyWaiting,
@@ -76,7 +76,7 @@ def test_request_over_available_waits_and_names_class_units_and_holder(make_pool
 
     outcome = ask(process, (3,))
 
-    assert outcome.verdict is Verdict.WAIT_UNAVAILABLE
+    assert outcome.verdict is BankVerdict.WAIT_UNAVAILABLE
     assert outcome.reason == "Needs 3 a, 1 is free: 2 short. Held by greedy (9 a)."
     assert held(process) == (0,)
 
@@ -88,7 +88,7 @@ def test_request_that_would_be_unsafe_waits_and_changes_nothing(make_pool, make_
 
     outcome = ask(b, (2,))
 
-    assert outcome.verdict is Verdict.WAIT_UNSAFE
+    assert outcome.verdict is BankVerdict.WAIT_UNSAFE
     assert "b could still ask for 4 a with only 2 sure to come free" in outcome.reason
     assert "Held by a (4 a)" in outcome.reason
     assert (held(b), available(pool)) == ((2,), (4,))
@@ -197,4 +197,4 @@ def test_cancelled_request_waits_no_more_but_a_granted_one_stays(make_pool, make
 
     assert cancel_request(request_id=granted.request_id).granted
     assert cancel_request(request_id=waiting.request_id).state == RequestState.CANCELLED
-    assert ask(process, (2,)).verdict is Verdict.WAIT_UNAVAILABLE
+    assert ask(process, (2,)).verdict is BankVerdict.WAIT_UNAVAILABLE

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from allocation import banker, safety
-from allocation.banker import Decision, State, Verdict, decide, examine, find_safe_sequence, finishable, granted, work_along
+from allocation.banker import BankVerdict, Decision, State, decide, examine, find_safe_sequence, finishable, granted, work_along
 from tests.allocation.states import chain, small, some_order_finishes
 
 #: 5 * 10^3 for every push; all of them in the drill
@@ -136,7 +136,7 @@ def test_early_exit_is_the_full_check_from_safe_states_and_wrong_from_many_unsaf
         if not banker.fits(request, state.available):
             continue
         after = find_safe_sequence(granted(state, process, request)) is not None
-        early = decide(state, process, request) is Verdict.GRANT
+        early = decide(state, process, request) is BankVerdict.GRANT
         asked[safe] += 1
         wrong[safe] += early is not after
 
@@ -148,9 +148,9 @@ def test_flagged_state_is_searched_whole():
     """The requester could finish in both; the early exit would grant, and the others be stuck for good."""
     state = State((2,), ((3,), (2,), (9,)), ((0,), (1,), (1,)))
 
-    assert decide(state, 0, (1,)) is Verdict.GRANT
-    assert examine(state, 0, (1,), state_is_safe=False) == Decision(Verdict.WAIT_UNSAFE, (1, 0))
-    assert examine(state, 1, (1,), state_is_safe=False) == Decision(Verdict.GRANT, (1,))
+    assert decide(state, 0, (1,)) is BankVerdict.GRANT
+    assert examine(state, 0, (1,), state_is_safe=False) == Decision(BankVerdict.WAIT_UNSAFE, (1, 0))
+    assert examine(state, 1, (1,), state_is_safe=False) == Decision(BankVerdict.GRANT, (1,))
 
 
 @pytest.mark.parametrize("n", [5, 60])

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from allocation.banker import Verdict
+from allocation.banker import BankVerdict
 from allocation.errors import UnknownPool
 from allocation.models import MatrixCell, Pool, Process
 from allocation.selectors import bank_view, holdings_of, outcome_of, waits_of
@@ -46,7 +46,7 @@ def test_view_shows_the_matrices_and_the_proof(contended):
 def test_view_explains_a_wait_for_what_is_not_there(contended):
     wait = bank_view(contended[0].pk).waiting[1]
 
-    assert wait.verdict is Verdict.WAIT_UNAVAILABLE
+    assert wait.verdict is BankVerdict.WAIT_UNAVAILABLE
     since = f"since {wait.blockers[0].since:%H:%M} UTC"
     assert wait.reason == (
         f"Needs 5 a, 4 are free: 1 short; and 5 b, 4 are free: 1 short. Held by a (4 a {since}), b (2 a {since}) and b (1 b {since})."
@@ -59,7 +59,7 @@ def test_view_explains_a_wait_for_what_is_not_there(contended):
 def test_view_explains_a_wait_for_safety(contended):
     wait = bank_view(contended[0].pk).waiting[0]
 
-    assert wait.verdict is Verdict.WAIT_UNSAFE
+    assert wait.verdict is BankVerdict.WAIT_UNSAFE
     assert wait.reason == (
         "Enough is free, but it would not be safe: after this grant b could still ask for 4 a with only 2 sure to come free, "
         f"so a and this process could block each other for ever. Held by a (4 a since {wait.blockers[0].since:%H:%M} UTC)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from allocation.banker import State, Verdict
+from allocation.banker import BankVerdict, State
 from allocation.errors import RequestExceedsNeed
 from allocation.models import Pool, Process
 from allocation.selectors import bank_view
@@ -48,7 +48,7 @@ def test_request_is_answered_as_in_the_book(bank_of, state, process, text, answe
         with pytest.raises(RequestExceedsNeed):
             ask(asker, request)
     else:
-        assert ask(asker, request).verdict is Verdict(answer)
+        assert ask(asker, request).verdict is BankVerdict(answer)
 
     assert available(pool) == (rows(left)[0] if left else state.available)
 
@@ -58,8 +58,8 @@ def test_order_of_requests_matters(bank_of):
     pool, p = bank_of(S1)
 
     assert ask(p[1], (1, 0, 2)).granted
-    assert ask(p[4], (3, 3, 0)).verdict is Verdict.WAIT_UNAVAILABLE
-    assert ask(p[0], (0, 2, 0)).verdict is Verdict.WAIT_UNSAFE
+    assert ask(p[4], (3, 3, 0)).verdict is BankVerdict.WAIT_UNAVAILABLE
+    assert ask(p[0], (0, 2, 0)).verdict is BankVerdict.WAIT_UNSAFE
     assert ask(p[2], (1, 0, 0)).granted
 
     assert available(pool) == (1, 3, 0)

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.db.models import F
 
-from allocation.banker import Verdict
+from allocation.banker import BankVerdict
 from allocation.errors import BadPriority, ClaimNotWhole, RequestExceedsNeed
 from allocation.fairness import QueueVerdict
 from allocation.models import Event, EventKind, Pool, Request, RequestState
@@ -174,7 +174,7 @@ def test_request_that_does_not_wait_is_told_why_it_would(make_pool, make_process
 
     refused = ask(holder, (2,), wait=False, request_id=once)
 
-    assert (refused.state, refused.verdict) == (RequestState.CANCELLED, Verdict.WAIT_UNAVAILABLE)
+    assert (refused.state, refused.verdict) == (RequestState.CANCELLED, BankVerdict.WAIT_UNAVAILABLE)
     assert "1 short" in refused.reason
     assert ask(holder, (2,), wait=False, request_id=once) == refused
     assert ask(holder, (1,), wait=False).granted
@@ -191,13 +191,13 @@ def test_all_at_once_asks_for_the_whole_claim(make_pool, make_process):
     assert ask(process, (3, 1)).granted
     with pytest.raises(RequestExceedsNeed):
         ask(process, (1, 0))
-    assert ask(make_process(pool, "q", (2, 1)), (2, 1)).verdict is Verdict.WAIT_UNAVAILABLE
+    assert ask(make_process(pool, "q", (2, 1)), (2, 1)).verdict is BankVerdict.WAIT_UNAVAILABLE
 
 
 def test_lower_claim_of_a_later_stage_lets_another_go(make_pool, make_process):
     pool = make_pool(4)
     early, late = make_process(pool, "early", (4,), (2,)), make_process(pool, "late", (4,))
-    assert ask(late, (2,)).verdict is Verdict.WAIT_UNSAFE
+    assert ask(late, (2,)).verdict is BankVerdict.WAIT_UNSAFE
 
     process = enter_stage(process=early.pk, stage="writing", claim=units(2))
 

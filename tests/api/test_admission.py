@@ -12,8 +12,9 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from crawlsite.api import admission, limiting
-from crawlsite.api.admission import Admission, Load
+from crawlsite.api import admission
+from crawlsite.api import rate_limit as limiting
+from crawlsite.api.admission import AdmissionMiddleware, MachineLoad
 from tests.api.conftest import Program
 
 
@@ -56,7 +57,7 @@ class Slow:
 def test_where_all_places_are_taken_a_program_is_refused_and_an_operator_served(settings):
     settings.WEB_THREADS = 2
     slow, request = Slow(), RequestFactory()
-    gate = Admission(lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page"))
+    gate = AdmissionMiddleware(lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page"))
     answers = []
     first = Thread(target=lambda: answers.append(gate(request.get("/api/crawls"))))
     first.start()
@@ -76,7 +77,7 @@ def test_where_all_places_are_taken_a_program_is_refused_and_an_operator_served(
 def test_a_program_that_has_a_place_waits_for_its_turn(settings):
     settings.WEB_THREADS = 8
     slow, request, served = Slow(), RequestFactory(), []
-    gate = Admission(lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page"))
+    gate = AdmissionMiddleware(lambda one: slow(one) if one.path == "/api/crawls" else HttpResponse("page"))
     threads = [Thread(target=lambda path=path: served.append(gate(request.get(path)).content)) for path in ("/api/crawls", "/api/pools")]
     threads[0].start()
     assert slow.began.wait(30)
@@ -114,7 +115,7 @@ def test_on_a_busy_machine_programs_that_crowd_rest_after_each_request(busy):
             gate(request.get("/metrics"))  # another asks meanwhile
         return HttpResponse("done")
 
-    gate = Admission(view)
+    gate = AdmissionMiddleware(view)
     gate._places.acquire()
     gate._places.acquire()
     gate._places.acquire()  # one is left
@@ -128,7 +129,7 @@ def test_on_a_busy_machine_programs_that_crowd_rest_after_each_request(busy):
 
 def test_a_program_that_asks_for_one_thing_after_the_other_does_not_rest(busy):
     _, slept = busy
-    gate = Admission(lambda one: HttpResponse("done"))
+    gate = AdmissionMiddleware(lambda one: HttpResponse("done"))
 
     for _ in range(3):
         gate(RequestFactory().get("/api/pools"))
@@ -138,7 +139,7 @@ def test_a_program_that_asks_for_one_thing_after_the_other_does_not_rest(busy):
 
 def test_a_busy_machine_is_seen_by_whichever_thread_looks(busy):
     clock, _ = busy
-    load, seen = Load(), []
+    load, seen = MachineLoad(), []
 
     def look():
         clock[0] += admission.LOOK_SECONDS
@@ -154,7 +155,7 @@ def test_a_busy_machine_is_seen_by_whichever_thread_looks(busy):
 
 def test_an_idle_machine_is_seen_as_soon(busy, monkeypatch):
     clock, _ = busy
-    load = Load()
+    load = MachineLoad()
     clock[0] += admission.LOOK_SECONDS
     assert load.is_high(clock[0])
     monkeypatch.setattr(admission.psutil, "cpu_times", lambda: Times(2 * 101.0, 7.0 + 2 * (clock[0] - 101.0)))
@@ -166,7 +167,7 @@ def test_an_idle_machine_is_seen_as_soon(busy, monkeypatch):
 def test_pages_never_rest(busy, monkeypatch):
     monkeypatch.setattr(admission, "sleep", lambda seconds: pytest.fail("a page was made to wait"))
 
-    assert Admission(lambda one: HttpResponse("page"))(RequestFactory().get("/crawls/")).content == b"page"
+    assert AdmissionMiddleware(lambda one: HttpResponse("page"))(RequestFactory().get("/crawls/")).content == b"page"
 
 
 def test_a_stranger_without_a_token_is_not_taken_for_another(two_a_minute, programs):

@@ -11,7 +11,7 @@ from django.contrib.admin.models import LogEntry
 from allocation.models import Pool
 from crawling.services.creating import create_crawl, start_run
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 
 TEXTBOOK = {
     "available": [3, 3, 2],
@@ -144,8 +144,8 @@ def test_the_largest_and_worst_question_is_answered_in_time(operator):
 @pytest.fixture
 def names(transactional_db):
     now = time.time()
-    reply = Reply(Status.OK, ("192.0.2.1",), "", 0, 300, 5, "192.0.2.53", "")
-    store.write([Answer(name, reply, now, now + 300, None, 0) for name in ("a.test", "b.test", "c.test")])
+    reply = Reply(DnsStatus.OK, ("192.0.2.1",), "", 0, 300, 5, "192.0.2.53", "")
+    store.write([DnsAnswer(name, reply, now, now + 300, None, 0) for name in ("a.test", "b.test", "c.test")])
 
 
 def test_the_cache_is_listed_by_pages_and_filters(operator, names):

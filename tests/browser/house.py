@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 
 from crawling.jobs import run_shift
-from crawling.keeper.duties import start_what_is_due
+from crawling.keeper.duties import start_due_crawls
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.creating import create_crawl, start_run
@@ -23,7 +23,7 @@ def make_crawl(name: str, *seeds: str, by: User | None = None, **fields) -> Craw
 def work_off(run: Run) -> Run:
     """Do a run's shifts in this process until it has ended."""
     while run.state not in ENDED_STATES:
-        start_what_is_due()
+        start_due_crawls()
         for process, epoch in granted_starts():
             run_shift(process, epoch)
         run.refresh_from_db()

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsDropped, DnsMinute, DnsPin, DnsPreResolver
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, faults
 from tests.crawling.frontiers import Frontier
@@ -19,10 +19,10 @@ PAGES = ["", "hard/", "hard/?q=none", "tree/", "tree/?domain=example.com", "why/
 def fill() -> None:
     now = time.time()
     Frontier().sow("sf.example.com/1")
-    good = Reply(Status.OK, ("192.0.2.1", "2001:db8:0:1::1234:5678"), ttl=300, resolve_ms=40, upstream="192.0.2.53:53")
+    good = Reply(DnsStatus.OK, ("192.0.2.1", "2001:db8:0:1::1234:5678"), ttl=300, resolve_ms=40, upstream="192.0.2.53:53")
     names = {"example.com": good, "a.b.www.example.com": good, f"{'long-name-' * 5}.and-on.example.com": good}
-    names |= {f"{status}.example.com": Reply(status, resolve_ms=8000, error="it said nothing") for status in Status if status.is_failure}
-    names |= {"sf.example.com": Reply(Status.SERVFAIL, error="the name server said SERVFAIL")}
+    names |= {f"{status}.example.com": Reply(status, resolve_ms=8000, error="it said nothing") for status in DnsStatus if status.is_failure}
+    names |= {"sf.example.com": Reply(DnsStatus.SERVFAIL, error="the name server said SERVFAIL")}
     store.write([_answer(name, reply, now) for name, reply in names.items()])
     counts = {"memory": 10, "database": 200, "lookup": 9, "stale": 1, "asked": 9, "failed": 2, "cut": 1}
     DnsMinute.objects.create(minute=timezone.now(), waited_seconds=3, waits=[200, 5, 5, 4, 3, 2, 1, 1], **counts)
@@ -32,9 +32,9 @@ def fill() -> None:
     DnsPreResolver.objects.create(machine="crawler-1", beat_at=timezone.now(), threads_saved=1.5, counts={}, **lanes)
 
 
-def _answer(name: str, reply: Reply, now: float) -> Answer:
+def _answer(name: str, reply: Reply, now: float) -> DnsAnswer:
     fails = int(reply.status.is_failure)
-    return Answer(name, reply, now, now + reply.ttl, now + 40 if fails else None, fails)
+    return DnsAnswer(name, reply, now, now + reply.ttl, now + 40 if fails else None, fails)
 
 
 @pytest.mark.parametrize("screen", ONE_SCREEN)

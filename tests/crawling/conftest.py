@@ -14,7 +14,7 @@ from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
 from crawling.checkpoints.taking import take_checkpoint
 from crawling.identity import set_identity
 from crawling.jobs import run_shift
-from crawling.keeper.duties import start_what_is_due
+from crawling.keeper.duties import start_due_crawls
 from crawling.keeper.messages import QUEUE
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
@@ -66,7 +66,7 @@ def work_off(pool):
 
     def work(run: Run, *, until: Callable[[Run], bool] = lambda run: run.state in ENDED_STATES) -> Run:
         while not until(run):
-            start_what_is_due()
+            start_due_crawls()
             for process, epoch in granted_starts():
                 run_shift(process, epoch)
             run.refresh_from_db()

@@ -4,14 +4,14 @@ from ipaddress import ip_network
 
 from crawling.fetchers.bandwidth import Bandwidth
 from crawling.fetchers.client import Client, RequestPolicy
-from crawling.processors.context import FetchContext, LinkJudge, Pace, RobotsPolicy, ShiftPort
-from crawling.rules.filters import Filters
+from crawling.processors.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
+from crawling.rules.filters import UrlFilters
 from crawling.rules.recipients import Recipients
 from crawling.rules.scope import Reach, Scope
 from crawling.rules.sections.fetching import FetchingPart
-from crawling.rules.vetting import Allowed, DialPolicy
+from crawling.rules.vetting import AllowedRange, DialPolicy
 
-HERE = Allowed(ip_network("127.0.0.0/8"), 1, 65535)
+HERE = AllowedRange(ip_network("127.0.0.0/8"), 1, 65535)
 
 
 def make_client(*, allowed=(HERE,), most=1_000_000, fetching=None, recipients=None, pause=None):
@@ -30,7 +30,7 @@ class NotingPort(ShiftPort):
 
 
 def make_fetch_context(*, scope=None, delay_seconds=0.0, client=None, port=None):
-    pace = Pace(delay_seconds)
-    links = LinkJudge(Filters(scope or Scope(Reach.HOST, frozenset(), None)))
+    pace = CrawlPace(delay_seconds)
+    links = LinkJudge(UrlFilters(scope or Scope(Reach.HOST, frozenset(), None)))
     client = client or make_client(pause=pace.pause)
     return FetchContext(client, links, RobotsPolicy("crawlsite"), pace, port or ShiftPort())

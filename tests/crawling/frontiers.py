@@ -13,9 +13,9 @@ from django.db.models import Sum
 from crawling.frontier.claiming import claim_urls, lease_hosts
 from crawling.frontier.counting import COUNTED, count_seeds
 from crawling.frontier.locking import locked_run
-from crawling.frontier.outcomes import Outcome
+from crawling.frontier.outcomes import UrlOutcome
 from crawling.frontier.recording import give_back, record
-from crawling.frontier.sowing import sow
+from crawling.frontier.sowing import schedule_urls
 from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, RunTotal, Shift, Url, UrlState
 from crawling.rules.addresses import read_address
@@ -48,7 +48,7 @@ class Frontier:
 
     def sow(self, *urls, depth=0, via=None):
         with locked_run(self.run.pk) as run:
-            added = sow(run, candidates(*urls, depth=depth, via=via), numbers=self.numbers)
+            added = schedule_urls(run, candidates(*urls, depth=depth, via=via), numbers=self.numbers)
             count_seeds(run.pk, added)
         return added
 
@@ -107,7 +107,7 @@ def candidates(*urls, depth=0, via=None):
 
 
 def outcome(url, state="s", **fields):
-    return Outcome(url.id, UrlState(state), fields.pop("status", 200), **fields)
+    return UrlOutcome(url.id, UrlState(state), fields.pop("status", 200), **fields)
 
 
 def rows():

@@ -9,15 +9,15 @@ import pytest
 
 from allocation.models import Process, ProcessState
 from allocation.services import register_process, request_resources
-from crawling.ahead.process import NamesAhead
-from crawling.ahead.seat import Seat
-from crawling.ahead.slots import Slots
+from crawling.ahead.process import PreResolverProcess
+from crawling.ahead.seat import MachineLock
+from crawling.ahead.slots import LookupSlots
 from crawling.keeper.messages import deliver
 from crawling.models import Url
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.steering import stop
 from crawlsite.health.probes import names
-from dnscache.ahead.beat import living
+from dnscache.preresolver.heartbeat import living
 from dnscache.resolver import Resolver, forget
 from tests.stack import running_stack
 
@@ -28,7 +28,7 @@ HALF = 32
 @contextmanager
 def resolving_ahead(machine="m"):
     ending = threading.Event()
-    thread = threading.Thread(target=NamesAhead(machine, Resolver()).work, args=[ending])
+    thread = threading.Thread(target=PreResolverProcess(machine, Resolver()).work, args=[ending])
     thread.start()
     try:
         yield
@@ -62,7 +62,7 @@ def test_it_holds_slots_while_a_crawl_is_at_work_and_nothing_stays(order, dns_se
 
 
 def test_what_a_killed_one_held_goes_back_when_the_next_begins(pool):
-    dead, fresh = Slots("m"), Slots("m")
+    dead, fresh = LookupSlots("m"), LookupSlots("m")
     dead.look(wanted=True)
     assert dead.held == held() == HALF
 
@@ -89,7 +89,7 @@ def test_killed_outright_the_next_one_takes_over_its_slots(order, dns_server, id
 
 
 def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
-    first, second, elsewhere = Seat("m"), Seat("m"), Seat("n")
+    first, second, elsewhere = MachineLock("m"), MachineLock("m"), MachineLock("n")
     assert [seat.is_held() for seat in (first, second, elsewhere, first)] == [True, False, True, True]
 
     first.close()
@@ -103,7 +103,7 @@ def test_one_a_machine_works_and_a_seat_is_free_once_its_holder_is_dead(pool):
 
 def test_it_gives_way_when_its_slice_is_over_and_others_wait(pool, settings):
     settings.CRAWL_SLICE_SECONDS = 0.0
-    slots = Slots("m")
+    slots = LookupSlots("m")
     slots.look(wanted=True)
     slots.look(wanted=True)
     assert slots.held == HALF  # nobody waits

@@ -15,7 +15,7 @@ from urllib3 import HTTPHeaderDict
 from crawling.fetchers.cookies import LONGEST, MOST_COOKIES, Cookies
 from crawling.fetchers.dial import PinnedSession
 from crawling.fetchers.hosts import HostSession
-from crawling.fetchers.http import How
+from crawling.fetchers.http import RequestOptions
 from crawling.fetching import fetching_of
 from crawling.models import CookieJar, CrawlJob, LogLine, Run, TrustedProxy, Url
 from crawling.rules.addresses import read_address
@@ -322,7 +322,7 @@ def test_no_cookie_breaks_the_request_that_brings_it_back(written):
     asking = say(OK + b"Set-Cookie: " + written + b"\r\n" + empty, then=say(OK + empty))
 
     with serve_raw(asking) as (url, _), PinnedSession() as session:
-        assert [get(url, session=session, how=How(cookies=cookies)).status for _ in range(2)] == [200, 200]
+        assert [get(url, session=session, how=RequestOptions(cookies=cookies)).status for _ in range(2)] == [200, 200]
 
 
 def test_a_host_gets_back_its_own_cookies_where_it_wants_them():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawling.models import CrawlJob, Host, HostQueue
-from crawling.rules.budgets import Spent
+from crawling.rules.budgets import RequestsSpent
 from crawling.rules.sections.politeness import Politeness
 from crawling.services.cloning import clone_crawl
 from crawling.services.creating import create_crawl, start_run
@@ -23,7 +23,7 @@ NOON = datetime(2026, 11, 22, 12, 0, 10, tzinfo=UTC)
 @given(st.lists(st.floats(0, 3000), max_size=60), st.integers(1, 5), st.integers(1, 40))
 def test_no_minute_and_no_day_ever_gets_more_than_its_budget(pauses, a_minute, a_day):
     politeness = Politeness(host_requests_a_minute=a_minute, host_requests_a_day=a_day)
-    now, spent, sent = NOON, Spent(), []
+    now, spent, sent = NOON, RequestsSpent(), []
 
     for pause in pauses:
         now += timedelta(seconds=pause)
@@ -38,7 +38,7 @@ def test_no_minute_and_no_day_ever_gets_more_than_its_budget(pauses, a_minute, a
 
 @pytest.mark.parametrize(("limits", "seconds"), [({}, 0), ({"host_requests_a_minute": 2}, 50), ({"host_requests_a_day": 2}, 43_190)])
 def test_a_spent_budget_is_whole_again_with_the_next_minute_or_day(limits, seconds):
-    spent = Spent().plus_one(NOON).plus_one(NOON)
+    spent = RequestsSpent().plus_one(NOON).plus_one(NOON)
 
     assert spent.seconds_to_wait(Politeness(**limits), NOON) == seconds
     assert spent.seconds_to_wait(Politeness(**limits), NOON + timedelta(seconds=seconds)) == 0

@@ -6,11 +6,11 @@ from django.utils import timezone
 from crawling.frontier.claiming import claim_urls
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.limits import pages_left
-from crawling.frontier.outcomes import Answer
+from crawling.frontier.outcomes import ServerAnswer
 from crawling.models import HostQueue, Url
 from tests.crawling.frontiers import Frontier, outcome
 
-ANSWER = Answer(200, "http://a.test/", "text/html", "utf-8", "", 10, 1, "127.0.0.1", 0.1, timezone.now())
+ANSWER = ServerAnswer(200, "http://a.test/", "text/html", "utf-8", "", 10, 1, "127.0.0.1", 0.1, timezone.now())
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from django.db import OperationalError
 
 from crawling.processors.visit import Visit
 from crawling.shift.names import NameThread
-from crawling.shift.port import Clerk
+from crawling.shift.port import QueryThread
 from tests.crawling.test_names import visit
 from tests.stack import wait_until
 
 
 @pytest.fixture
 def clerk(transactional_db):
-    clerk = Clerk()
+    clerk = QueryThread()
     yield clerk
     clerk.close()
 
@@ -33,7 +33,7 @@ def test_a_question_that_finds_no_database_has_no_answer_and_the_next_one_has(cl
 
 
 def test_who_asks_when_the_shift_is_over_has_no_answer(transactional_db):
-    clerk = Clerk()
+    clerk = QueryThread()
     clerk.close()
 
     assert clerk.ask(lambda: 7) is None

@@ -5,15 +5,15 @@ from hashlib import sha256
 
 import pytest
 
-from crawling.frontier.contents import Contents
-from crawling.frontier.outcomes import Answer
-from crawling.frontier.recording import Memory, record
+from crawling.frontier.contents import KnownContents
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.recording import RecordingState, record
 from crawling.models import Page
 from tests.crawling.frontiers import Frontier, outcome
 
 
 def answer(content, fingerprint=7):
-    return Answer(
+    return ServerAnswer(
         status=200,
         final_url="http://a.test/",
         content_type="text/html",
@@ -50,13 +50,13 @@ def originals(transactional_db):
 @pytest.mark.parametrize("capacity", [0, 1, 100])
 @pytest.mark.parametrize("batch", [1, 2, 7])
 def test_a_copy_points_at_the_first_even_where_all_fingerprints_are_the_same(originals, batch, capacity):
-    found = originals([b"a", b"b", b"a", b"c", b"b", b"a", b"a"], batch=batch, memory=Memory(contents=Contents(capacity)))
+    found = originals([b"a", b"b", b"a", b"c", b"b", b"a", b"a"], batch=batch, memory=RecordingState(contents=KnownContents(capacity)))
 
     assert found == [None, None, 0, None, 1, 0, 0]
 
 
 def test_what_was_met_lately_is_remembered_and_what_was_not_is_forgotten():
-    contents = Contents(2)
+    contents = KnownContents(2)
     contents.learn({b"a": 1, b"b": 2})
     assert contents[b"a"] == 1
     contents.learn({b"c": 3})

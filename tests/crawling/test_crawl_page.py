@@ -21,7 +21,7 @@ from crawling.run_page.rates import rates_of
 from crawling.services.blocking import block_host
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
-from crawling.span import Span
+from crawling.span import TimeRange
 from crawlsite.roles import make_roles
 
 MINUTE = timedelta(minutes=1)
@@ -347,7 +347,12 @@ def test_a_search_of_a_run_finds_each_page_once_by_its_own_address_or_title_redi
     rest = pages_of(run, PageFilter("old"), most=2, before=window.older)
     assert [*window.pages, *rest.pages] == latest_first
     times = [page.fetched_at for page in latest_first]
-    for span, expected in ((Span(times[1]), 2), (Span(None, times[1]), 1), (Span(times[1], times[0]), 1), (Span(times[0] + MINUTE), 0)):
+    for span, expected in (
+        (TimeRange(times[1]), 2),
+        (TimeRange(None, times[1]), 1),
+        (TimeRange(times[1], times[0]), 1),
+        (TimeRange(times[0] + MINUTE), 0),
+    ):
         assert len(pages_of(run, PageFilter("old", span=span), most=9).pages) == expected
 
 

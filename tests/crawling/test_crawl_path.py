@@ -8,13 +8,13 @@ import pytest
 
 from allocation.models import Process
 from crawling.models import Host, Page, RobotsFile, Url
-from crawling.processors.visit import Route
+from crawling.processors.visit import HostRoute
 from crawling.rules.politeness import BACKOFFS
 from crawling.rules.statuses import MOST_REDIRECTS, FetchStatus
 from crawling.selectors import crawl_view
 from crawling.services.creating import create_crawl, start_run
-from dnscache.answers import Status
-from dnscache.resolution import Resolution, Source
+from dnscache.answers import DnsStatus
+from dnscache.resolution import AnswerSource, Resolution
 
 
 def links(*targets: str) -> str:
@@ -253,6 +253,6 @@ def test_of_a_host_with_several_addresses_one_that_answers_is_enough(make_site, 
 
 
 def test_each_address_that_does_not_answer_is_left_once():
-    route = Route(Resolution("two.test", Status.OK, ("192.0.2.1", "::ffff:192.0.2.2"), 60, 0, Source.LOOKUP, 0))
+    route = HostRoute(Resolution("two.test", DnsStatus.OK, ("192.0.2.1", "::ffff:192.0.2.2"), 60, 0, AnswerSource.LOOKUP, 0))
 
     assert [route.demote(address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")] == [True, False, False]

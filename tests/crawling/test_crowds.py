@@ -16,9 +16,9 @@ from django.utils import timezone
 from allocation.models import OutboxKind, Process, Request
 from allocation.services import reap_expired, take_lease, unsent_outbox
 from crawling.frontier import locking, names
-from crawling.frontier.handling import Deed
-from crawling.keeper.duties import settle_what_was_left
-from crawling.keeper.messages import deliver, deliver_the_rest
+from crawling.frontier.handling import UrlAction
+from crawling.keeper.duties import settle_leftovers
+from crawling.keeper.messages import deliver, deliver_other_messages
 from crawling.keeper.rounds import duties, keep
 from crawling.models import Host, Run, RunProcess, Shift
 from crawling.models.jobs import ENDED_STATES
@@ -130,7 +130,7 @@ def test_a_run_that_waits_ends_when_the_rules_leave_it_nothing(one_worker, start
 def test_a_run_that_waits_ends_when_an_operator_takes_out_its_last_url(one_worker, start):
     _, waits = start(2)
 
-    handle_urls(waits, Deed.TAKE_OUT, list(waits.urls.values_list("pk", flat=True)))
+    handle_urls(waits, UrlAction.TAKE_OUT, list(waits.urls.values_list("pk", flat=True)))
 
     waits.refresh_from_db()
     assert waits.state in ENDED_STATES
@@ -141,7 +141,7 @@ def test_a_run_that_waits_ends_at_its_limit_of_time(one_worker, start):
     began = timezone.now() - timedelta(seconds=61)
     Run.objects.filter(pk=waits.pk).update(state="running", started_at=began)
 
-    settle_what_was_left()
+    settle_leftovers()
 
     waits.refresh_from_db()
     assert "60 seconds is reached" in waits.reason
@@ -171,11 +171,11 @@ def test_a_lost_shift_is_closed_while_another_runs_row_is_held(lost_shifts, riva
     rival.execute("SELECT FROM crawling_run WHERE id = %s FOR UPDATE", [first.pk])
 
     with pytest.raises(OperationalError, match="lock"):
-        deliver_the_rest()
+        deliver_other_messages()
     assert open_shifts() == [first.pk]
 
     rival.rollback()
-    deliver_the_rest()
+    deliver_other_messages()
     assert open_shifts() == []
 
 
@@ -183,7 +183,7 @@ def test_the_lost_shift_of_a_run_that_is_being_deleted_stops_nobody(lost_shifts)
     first, _ = lost_shifts
     Run.objects.filter(pk=first.pk).update(removal_asked_at=timezone.now())
 
-    deliver_the_rest()
+    deliver_other_messages()
 
     assert open_shifts() == [first.pk]
     assert not unsent_outbox(kinds=[OutboxKind.REAPED])

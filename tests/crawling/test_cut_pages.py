@@ -34,7 +34,7 @@ def contended(settings, monkeypatch, order):
     settings.CRAWL_SLICE_SECONDS = 0.1
     for name, seconds in {"JOIN_SECONDS": 0.2, "LOOK_SECONDS": 0.1}.items():
         monkeypatch.setattr(work, name, seconds)
-    monkeypatch.setattr("crawling.shift.buyer.Buyer.others_wait", lambda self: True)
+    monkeypatch.setattr("crawling.shift.buyer.ShiftGrants.others_wait", lambda self: True)
 
 
 def tries(run):

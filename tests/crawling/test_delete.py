@@ -23,7 +23,7 @@ ROWS = (Page, Url, HostQueue, RunCount, LogLine, Shift, RunProcess, Run, CrawlJo
 
 
 def rows():
-    return {model.__name__: getattr(model, "everything", model.objects).count() for model in ROWS}
+    return {model.__name__: getattr(model, "all_objects", model.objects).count() for model in ROWS}
 
 
 def test_delete_takes_every_row_of_the_crawl_and_none_of_another(make_site, crawl_to_the_end):

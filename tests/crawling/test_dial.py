@@ -6,7 +6,7 @@ import pytest
 from requests.exceptions import ConnectionError, InvalidURL, ReadTimeout, SSLError
 
 from crawling.fetchers.dial import PinnedRequest, PinnedSession
-from crawling.rules.vetting import Allowed, vet
+from crawling.rules.vetting import AllowedRange, vet
 from dnscache.lookup import ask
 from tests.servers import make_certificate, require_openssl, tls_context
 
@@ -82,7 +82,7 @@ def test_a_redirect_is_handed_back_not_followed(session, make_site):
 def test_a_name_that_moves_home_after_vetting_is_fetched_where_it_was(session, make_site, dns_server):
     """Rebinding: the first answer is vetted and dialled; what DNS says next is never asked for."""
     outside, home = make_site({"/": "outside"}, address="127.0.0.5"), make_site({"/": "home"}, address="127.0.0.6")
-    permission = Allowed(ip_network("127.0.0.5/32"), 1, 65535)
+    permission = AllowedRange(ip_network("127.0.0.5/32"), 1, 65535)
     dns_server.hosts["moving.test"] = ["127.0.0.5"]
     addresses = _addresses("moving.test", dns_server)
     dns_server.hosts["moving.test"] = ["127.0.0.6"]

@@ -10,7 +10,7 @@ from django.utils import timezone
 from crawling.archive.files import this_machine
 from crawling.disk import disk_now
 from crawling.models import DiskSample
-from crawling.rules.forecast import Measured, forecast
+from crawling.rules.forecast import DiskMeasurement, forecast
 from crawling.services.measuring import measure_disk
 from crawlsite.health.probes import disk
 from tests.crawling.pages import browser
@@ -22,7 +22,7 @@ GB = 10**9
 def history(*free: int):
     """A measurement a day up to now; what is used is archive for the most part."""
     days = len(free) - 1
-    return [Measured(NOW - timedelta(days=days - i), left, 3 * GB * i, GB * i) for i, left in enumerate(free)]
+    return [DiskMeasurement(NOW - timedelta(days=days - i), left, 3 * GB * i, GB * i) for i, left in enumerate(free)]
 
 
 def test_the_day_follows_from_how_free_space_shrinks():
@@ -38,7 +38,7 @@ def test_a_disk_that_does_not_fill_has_no_day(free):
 
 
 def test_less_than_a_day_tells_nothing():
-    assert forecast([Measured(NOW - timedelta(hours=23), 5 * GB, 0, 0), Measured(NOW, GB, 0, 0)]) is None
+    assert forecast([DiskMeasurement(NOW - timedelta(hours=23), 5 * GB, 0, 0), DiskMeasurement(NOW, GB, 0, 0)]) is None
 
 
 def test_the_keeper_measures_once_an_hour_and_forgets_what_is_old(db):

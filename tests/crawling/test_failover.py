@@ -12,7 +12,7 @@ from crawling.models import RunProcess, Shift
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.losses import shift_was_lost
 from crawling.services.shifts import begin_shift
-from crawling.shift.buyer import Buyer
+from crawling.shift.buyer import ShiftGrants
 from tests.crawling.conftest import granted_starts
 
 
@@ -44,7 +44,7 @@ def state_of_bank() -> tuple[object, ...]:
     ids=["growth", "stage", "partial release"],
 )
 def test_the_shift_left_behind_neither_gets_nor_gives_units(left_behind, ask):
-    buyer, before = Buyer(left_behind), state_of_bank()
+    buyer, before = ShiftGrants(left_behind), state_of_bank()
 
     with pytest.raises(StaleEpoch):
         ask(buyer)

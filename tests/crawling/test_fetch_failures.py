@@ -8,8 +8,8 @@ import time
 import pytest
 
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.http import How
-from crawling.fetchers.lines import Way
+from crawling.fetchers.http import RequestOptions
+from crawling.fetchers.lines import ProxyRoute
 from crawling.rules.proxies import Proxy
 from crawling.rules.statuses import FetchStatus
 from tests.crawling.raw import OK, get, read_request, reset, say, say_all, serve_raw
@@ -17,7 +17,7 @@ from tests.servers import make_certificate, require_openssl, tls_context
 
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 #: wait a moment for each phase instead of five seconds
-QUICK = How(timeouts=(0.2, 0.2))
+QUICK = RequestOptions(timeouts=(0.2, 0.2))
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +218,7 @@ def test_a_proxy_that_trickles_is_left_after_the_time_for_connecting(kind):
 
     with serve_raw(trickle) as (url, _), PinnedSession(answer_seconds=1) as session:
         port = int(url.rstrip("/").rpartition(":")[2])
-        how = How(timeouts=(1.0, 1.0), way=Way(Proxy(kind, "127.0.0.1", port), "127.0.0.1"))
+        how = RequestOptions(timeouts=(1.0, 1.0), way=ProxyRoute(Proxy(kind, "127.0.0.1", port), "127.0.0.1"))
         fetched = get("http://127.0.0.1:9/", session=session, how=how)
 
     assert fetched.status in (FetchStatus.TIMED_OUT, FetchStatus.PROXY_FAILED)

@@ -3,16 +3,16 @@
 import pytest
 
 from crawling.rules.addresses import read_address
-from crawling.rules.blacklist import BadEntry, Black, BlackKind, BlackList, read_entry
+from crawling.rules.blacklist import BadEntry, BlackList, BlacklistKind, BlacklistMatch, read_entry
 from crawling.rules.expressions import BadExpression, Expressions, read_expression
-from crawling.rules.filters import Filters, Rule
+from crawling.rules.filters import Rule, UrlFilters
 from crawling.rules.orders import read_order
 from crawling.rules.scope import Reach, Scope
 
 
 def rules(*, black=(), reach=Reach.HOST, max_depth=None, **part):
     scope = Scope.of_seeds(reach, [read_address("http://a.test/")], max_depth)
-    return Filters.of_order(scope, BlackList(black), part)
+    return UrlFilters.of_order(scope, BlackList(black), part)
 
 
 def judged(filters, url, **where):
@@ -21,7 +21,7 @@ def judged(filters, url, **where):
 
 
 def test_of_all_rules_the_first_that_knows_decides():
-    black = [Black(7, BlackKind.HOST, "b.test", "asked for")]
+    black = [BlacklistMatch(7, BlacklistKind.HOST, "b.test", "asked for")]
     filters = rules(black=black, max_depth=3, schemes=["http"], exclude=[r"\.zip$"], include=["/x"], off_site_hops=1)
     seed = {"depth": 0, "is_seed": True}
 
@@ -63,10 +63,10 @@ def test_a_refusal_names_the_expression_by_number_and_text():
     ],
 )
 def test_the_black_list_covers_hosts_domains_beginnings_and_expressions(kind, text, inside, outside):
-    kind = BlackKind(kind)
-    if kind is BlackKind.PREFIX:
+    kind = BlacklistKind(kind)
+    if kind is BlacklistKind.PREFIX:
         text = text.replace("%61", "a")
-    black = BlackList([Black(3, kind, read_entry(kind, text), "asked for")])
+    black = BlackList([BlacklistMatch(3, kind, read_entry(kind, text), "asked for")])
 
     assert black.find(read_address(inside)).number == 3
     assert black.find(read_address(outside)) is None
@@ -77,7 +77,7 @@ def test_the_black_list_covers_hosts_domains_beginnings_and_expressions(kind, te
 )
 def test_what_is_no_entry_is_refused_with_a_sentence(kind, text):
     with pytest.raises(BadEntry, match=r"\w+"):
-        read_entry(BlackKind(kind), text)
+        read_entry(BlacklistKind(kind), text)
 
 
 def test_the_head_of_an_answer_tells_types_and_sizes():

@@ -7,10 +7,10 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from crawling.errors import WrongState
-from crawling.frontier.handling import Deed
+from crawling.frontier.handling import UrlAction
 from crawling.models import HostQueue, LogLine, Run, UrlState
 from crawling.models.jobs import RunState
-from crawling.run_page.frontier import TAKEN_OUT, Wanted, as_text, frontier_of, waiting_count
+from crawling.run_page.frontier import TAKEN_OUT, FrontierFilter, as_text, frontier_of, waiting_count
 from crawling.services import handling
 from crawling.services.handling import handle_all, handle_urls
 from tests.crawling.frontiers import Frontier
@@ -26,7 +26,7 @@ def frontier():
     return frontier
 
 
-def listed(run, wanted=Wanted(), most=100):  # noqa: B008  # frozen
+def listed(run, wanted=FrontierFilter(), most=100):  # noqa: B008  # frozen
     return [url.url.removeprefix("http://") for url in frontier_of(run, wanted, most=most)[0]]
 
 
@@ -40,11 +40,11 @@ def claimed(frontier):
 
 
 def test_what_waits_is_listed_host_by_host_in_the_order_of_visits(frontier):
-    handle_urls(frontier.run, Deed.LAST, ids(frontier, "a.test/1"))
+    handle_urls(frontier.run, UrlAction.LAST, ids(frontier, "a.test/1"))
 
     assert listed(frontier.run) == ["a.test/2", "a.test/3", "a.test/1", "b.test/1", "b.test/News"]
-    assert listed(frontier.run, Wanted(host="b.test")) == ["b.test/1", "b.test/News"]
-    assert listed(frontier.run, Wanted(text="NEWS")) == ["b.test/News"]
+    assert listed(frontier.run, FrontierFilter(host="b.test")) == ["b.test/1", "b.test/News"]
+    assert listed(frontier.run, FrontierFilter(text="NEWS")) == ["b.test/News"]
     assert waiting_count(frontier.run) == 5
 
 
@@ -58,7 +58,7 @@ def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
     monkeypatch.setattr(handling, "handle_", handling.handle, raising=False)
     monkeypatch.setattr(handling, "handle", handle_and_end)
     with pytest.raises(WrongState):
-        handle_urls(frontier.run, Deed.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1"))
+        handle_urls(frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1", "a.test/2", "b.test/1"))
 
     assert frontier.run.urls.filter(state=UrlState.EXCLUDED).count() == 2
     assert LogLine.objects.latest("pk").message.startswith("2 URLs taken out of the frontier")
@@ -66,40 +66,40 @@ def test_what_was_done_before_the_run_ended_is_told(frontier, monkeypatch):
 
 
 def test_pages_of_the_list_go_on_where_the_last_ended(frontier):
-    handle_urls(frontier.run, Deed.FIRST, ids(frontier, "a.test/3", "b.test/News"))
+    handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3", "b.test/News"))
     found, after = [], None
     while True:
-        urls, after = frontier_of(frontier.run, Wanted(after=after), most=2)
+        urls, after = frontier_of(frontier.run, FrontierFilter(after=after), most=2)
         found += [url.url for url in urls]
         if after is None:
             break
 
     assert found == [f"http://{url}" for url in ("a.test/3", "a.test/1", "a.test/2", "b.test/News", "b.test/1")]
-    assert "".join(as_text(frontier.run, Wanted(), batch=2)).split() == found
+    assert "".join(as_text(frontier.run, FrontierFilter(), batch=2)).split() == found
 
 
 def test_what_is_sent_ahead_is_claimed_first_of_its_host_and_what_is_sent_to_the_end_last(frontier):
-    handle_urls(frontier.run, Deed.FIRST, ids(frontier, "a.test/3"))
-    handle_urls(frontier.run, Deed.LAST, ids(frontier, "a.test/1"))
+    handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3"))
+    handle_urls(frontier.run, UrlAction.LAST, ids(frontier, "a.test/1"))
     of_a = [url for url in claimed(frontier) if url.startswith("a.")]
 
     assert of_a == ["a.test/3", "a.test/2", "a.test/1"]
 
 
 def test_a_place_by_hand_is_taken_back(frontier):
-    handle_urls(frontier.run, Deed.FIRST, ids(frontier, "a.test/3"))
+    handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/3"))
 
-    assert handle_urls(frontier.run, Deed.USUAL, ids(frontier, "a.test/3", "a.test/1")) == 1
+    assert handle_urls(frontier.run, UrlAction.USUAL, ids(frontier, "a.test/3", "a.test/1")) == 1
     assert listed(frontier.run)[:3] == ["a.test/1", "a.test/2", "a.test/3"]
 
 
 def test_what_is_taken_out_is_not_claimed_and_counts_as_excluded_until_it_is_put_back(frontier):
     out = ids(frontier, "a.test/1", "b.test/1")
-    assert handle_urls(frontier.run, Deed.TAKE_OUT, out) == 2
+    assert handle_urls(frontier.run, UrlAction.TAKE_OUT, out) == 2
 
-    assert listed(frontier.run, Wanted(TAKEN_OUT)) == ["a.test/1", "b.test/1"]
+    assert listed(frontier.run, FrontierFilter(TAKEN_OUT)) == ["a.test/1", "b.test/1"]
     assert (frontier.counts()["excluded"], waiting_count(frontier.run)) == (2, 3)
-    assert handle_urls(frontier.run, Deed.PUT_BACK, out[:1]) == 1
+    assert handle_urls(frontier.run, UrlAction.PUT_BACK, out[:1]) == 1
     assert (frontier.counts()["excluded"], waiting_count(frontier.run)) == (1, 4)
     assert sorted(claimed(frontier)) == ["a.test/1", "a.test/2", "a.test/3", "b.test/News"]
     assert sum(HostQueue.objects.filter(run=frontier.run).values_list("queued", flat=True)) == 0
@@ -108,20 +108,20 @@ def test_what_is_taken_out_is_not_claimed_and_counts_as_excluded_until_it_is_put
 def test_what_a_toe_has_in_hand_stays_there(frontier):
     claimed(frontier)
 
-    assert handle_urls(frontier.run, Deed.TAKE_OUT, ids(frontier, "a.test/1")) == 0
+    assert handle_urls(frontier.run, UrlAction.TAKE_OUT, ids(frontier, "a.test/1")) == 0
     assert frontier.states() == {UrlState.IN_PROCESS: 5}
 
 
 def test_what_a_rule_excluded_is_not_for_a_hand_to_put_back(frontier):
     frontier.run.urls.filter(url="http://a.test/1").update(state=UrlState.EXCLUDED, status=-40)
 
-    assert handle_urls(frontier.run, Deed.PUT_BACK, ids(frontier, "a.test/1")) == 0
+    assert handle_urls(frontier.run, UrlAction.PUT_BACK, ids(frontier, "a.test/1")) == 0
 
 
 def test_all_that_is_found_is_changed_and_the_log_tells_who_asked(frontier, django_user_model):
     ada = django_user_model.objects.create_user("ada")
 
-    assert handle_all(frontier.run, Deed.TAKE_OUT, Wanted(host="a.test"), by=ada) == (3, False)
+    assert handle_all(frontier.run, UrlAction.TAKE_OUT, FrontierFilter(host="a.test"), by=ada) == (3, False)
     assert listed(frontier.run) == ["b.test/1", "b.test/News"]
     assert LogLine.objects.get(run=frontier.run).message == "3 URLs taken out of the frontier, asked for by ada."
 
@@ -130,7 +130,7 @@ def test_a_run_that_is_over_is_left_alone(frontier):
     Run.objects.filter(pk=frontier.run.pk).update(state="finished")
 
     with pytest.raises(WrongState, match="nothing waits in it any more"):
-        handle_urls(frontier.run, Deed.FIRST, ids(frontier, "a.test/1"))
+        handle_urls(frontier.run, UrlAction.FIRST, ids(frontier, "a.test/1"))
 
 
 def test_an_operator_does_it_on_the_page_and_all_that_is_found_is_asked_about_first(frontier):

@@ -7,16 +7,16 @@ from django.db import connection
 
 from crawling.frontier.due import seconds_until_due
 from crawling.frontier.names import names_due
-from crawling.keeper.duties import start_what_is_due
+from crawling.keeper.duties import start_due_crawls
 from crawling.models import Host
 from crawling.rules.addresses import dns_name
 from dnscache import store
-from dnscache.ahead.beat import beat, rest
-from dnscache.ahead.preresolver import Lanes
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
+from dnscache.preresolver.heartbeat import rest, send_heartbeat
+from dnscache.preresolver.preresolver import LaneState
 from tests.crawling.frontiers import Frontier
 
-OK = Reply(Status.OK, ("192.0.2.1",), ttl=60)
+OK = Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60)
 
 
 @pytest.fixture
@@ -25,16 +25,16 @@ def frontier(db):
 
 
 def live(machine="m"):
-    return beat(machine, slots=8, lanes=Lanes(0, 0, 0, 0, {}), names=0, threads_saved=0.0)
+    return send_heartbeat(machine, slots=8, lanes=LaneState(0, 0, 0, 0, {}), names=0, threads_saved=0.0)
 
 
 def settle(name, *, reply=OK, retry_in=None, fails=0, lives=60, age=0):
     now = time.time()
-    store.write([Answer(name, reply, now - age, now + lives, None if retry_in is None else now + retry_in, fails)])
+    store.write([DnsAnswer(name, reply, now - age, now + lives, None if retry_in is None else now + retry_in, fails)])
 
 
 def broken(name, retry_in=40, fails=1):
-    settle(name, reply=Reply(Status.TIMEOUT), retry_in=retry_in, fails=fails, lives=0)
+    settle(name, reply=Reply(DnsStatus.TIMEOUT), retry_in=retry_in, fails=fails, lives=0)
 
 
 def leased(frontier):
@@ -44,7 +44,7 @@ def leased(frontier):
 def test_a_host_is_held_back_until_its_name_is_settled_alive_or_dead(frontier):
     live()
     frontier.sow("a.test/1", "b.test:8080/1", "c.test/1", "127.0.0.1/1", "localhost/1")
-    settle("b.test", reply=Reply(Status.NXDOMAIN, ttl=60))
+    settle("b.test", reply=Reply(DnsStatus.NXDOMAIN, ttl=60))
     broken("c.test")
 
     assert sorted(leased(frontier)) == ["127.0.0.1", "b.test:8080", "localhost"]
@@ -78,7 +78,7 @@ def test_a_shift_does_not_sit_and_wait_for_a_name_that_rests(frontier):
     broken("a.test")
 
     assert 35 < seconds_until_due(frontier.processes[0]) <= 40
-    start_what_is_due()  # asks the same of all runs at once
+    start_due_crawls()  # asks the same of all runs at once
 
 
 def test_names_to_ask_are_those_due_soon_and_unsettled_the_earliest_first(frontier):

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection, connections
 
-from crawling.frontier.claiming import Leaving, claim_urls, let_go, renew_hosts
+from crawling.frontier.claiming import ReturnedHost, claim_urls, let_go, renew_hosts
 from crawling.frontier.due import contested, seconds_until_due, seeds_of
 from crawling.models import Host
 from crawling.services.shifts import lose_shift
@@ -56,7 +56,7 @@ def test_a_host_that_is_let_go_rests_for_as_long_as_it_was_told_to(frontier):
     for one in (frontier, other):
         one.sow("a.test/1")
     (host,) = frontier.lease(delay=3)
-    let_go(frontier.shift, [Leaving(host.host_id, 3.0, 3.0)])
+    let_go(frontier.shift, [ReturnedHost(host.host_id, 3.0, 3.0)])
 
     assert other.lease() == []
     (leased,) = other.lease(soon=4)
@@ -103,7 +103,7 @@ def test_a_delay_once_kept_is_kept_by_the_next_lease_too(frontier):
     """The site asked for it in robots.txt, which the next shift may not have read yet when it is lost."""
     frontier.sow("a.test/1")
     (host,) = frontier.lease(delay=1)
-    let_go(frontier.shift, [Leaving(host.host_id, 0.0, 7.0)])
+    let_go(frontier.shift, [ReturnedHost(host.host_id, 0.0, 7.0)])
     frontier.lease(delay=1)
 
     assert Host.objects.get().delay_seconds == 7
@@ -128,7 +128,7 @@ def test_hosts_come_in_turns_whoever_was_served_last_comes_last(frontier):
     for _ in range(6):
         (host,) = frontier.lease(limit=1)
         claim_urls(frontier.shift, {host.queue_id: 1})
-        let_go(frontier.shift, [Leaving(host.host_id, 0.0, 0.0)])
+        let_go(frontier.shift, [ReturnedHost(host.host_id, 0.0, 0.0)])
         turns.append(host.name)
 
     assert turns == ["a.test", "b.test", "c.test"] * 2
@@ -140,7 +140,7 @@ def test_hosts_to_be_avoided_and_those_of_other_processes_are_left_alone(db):
     second = frontier.begin_shift(1)
 
     first = frontier.lease(limit=3)
-    let_go(frontier.shift, [Leaving(host.host_id, 0.0, 0.0) for host in first])
+    let_go(frontier.shift, [ReturnedHost(host.host_id, 0.0, 0.0) for host in first])
     others = frontier.lease(avoid=[host.host_id for host in first])
     theirs = frontier.lease(second)
 
@@ -155,7 +155,7 @@ def test_only_the_shift_that_has_a_host_can_renew_it_or_let_it_go(frontier):
     stranger = Frontier().shift
 
     renew_hosts(stranger.pk, 1000)
-    let_go(stranger, [Leaving(host.host_id, 0.0, 0.0)])
+    let_go(stranger, [ReturnedHost(host.host_id, 0.0, 0.0)])
     assert Host.objects.values().get() == before
 
     renew_hosts(frontier.shift.pk, 1000)

@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawling.frontier.outcomes import Answer, Outcome
-from crawling.frontier.recording import Memory, record_all
+from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.recording import RecordingState, record_all
 from crawling.models import Page, RunProcess, Url, UrlState
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
 from tests.crawling.frontiers import candidates
 
 
-def answer(**changes) -> Answer:
+def answer(**changes) -> ServerAnswer:
     fields = {"status": 200, "final_url": "http://x/", "content_type": "", "charset": "", "title": "", "bytes": 1, "fingerprint": 1}
-    return Answer(**{**fields, "address": "127.0.0.1", "fetch_seconds": 0.1, "fetched_at": datetime.now(UTC), **changes})
+    return ServerAnswer(**{**fields, "address": "127.0.0.1", "fetch_seconds": 0.1, "fetched_at": datetime.now(UTC), **changes})
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def shift(order):
 
 def test_nul_and_broken_characters_are_left_out(shift):
     url = Url.objects.first()
-    outcome = Outcome(url.pk, UrlState.FAILED, 500, "a\0b", answer=answer(title="half \ud800", content_type="text/\0html", charset="\0"))
+    outcome = UrlOutcome(url.pk, UrlState.FAILED, 500, "a\0b", answer=answer(title="half \ud800", content_type="text/\0html", charset="\0"))
 
-    record_all(shift, [outcome], numbers=[0], memory=Memory(), lengths={})
+    record_all(shift, [outcome], numbers=[0], memory=RecordingState(), lengths={})
 
     url.refresh_from_db()
     assert (url.error, url.page.title, url.page.content_type, url.page.charset) == ("ab", "half ?", "text/html", "")
@@ -42,11 +42,11 @@ def test_what_the_database_refuses_fails_alone(shift, depth, links):
     """No other page that leads where it led tells the frontier so again."""
     good, bad = Url.objects.order_by("pk")
     outcomes = [
-        Outcome(bad.pk, UrlState.SUCCEEDED, 200, answer=answer(bytes=2**70), links=candidates("127.0.0.1:8900/c", depth=depth)),
-        Outcome(good.pk, UrlState.SUCCEEDED, 200, answer=answer()),
+        UrlOutcome(bad.pk, UrlState.SUCCEEDED, 200, answer=answer(bytes=2**70), links=candidates("127.0.0.1:8900/c", depth=depth)),
+        UrlOutcome(good.pk, UrlState.SUCCEEDED, 200, answer=answer()),
     ]
 
-    record_all(shift, outcomes, numbers=[0], memory=Memory(), lengths={})
+    record_all(shift, outcomes, numbers=[0], memory=RecordingState(), lengths={})
 
     bad.refresh_from_db()
     assert (bad.state, bad.status) == (UrlState.FAILED, -99)

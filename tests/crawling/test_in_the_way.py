@@ -12,7 +12,7 @@ from django.db import OperationalError, connection, connections
 from crawling.frontier import locking, retrying
 from crawling.frontier.claiming import rest_queues
 from crawling.frontier.hosts import add_hosts
-from crawling.frontier.recording import Memory, record_all
+from crawling.frontier.recording import RecordingState, record_all
 from crawling.frontier.types import Candidate
 from crawling.models import Run, Url
 from crawling.rules.addresses import canonical_address
@@ -55,7 +55,7 @@ def test_outcomes_are_written_once_the_runs_row_is_free_however_often_it_was_wai
 
     with ExitStack() as held, connection.execute_wrapper(free_at_the_third):
         held.enter_context(other_connection(["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [frontier.run.pk]]))
-        record_all(frontier.shift, [outcome(url)], numbers=[0], memory=Memory(), lengths={})
+        record_all(frontier.shift, [outcome(url)], numbers=[0], memory=RecordingState(), lengths={})
 
     assert frontier.states() == {"s": 1}
 

@@ -15,8 +15,8 @@ from allocation.models import Outbox, Process
 from allocation.services import finish_process, reap_expired, take_lease
 from allocation.services import transaction as bank_transactions
 from crawling.keeper import leftovers, messages
-from crawling.keeper.duties import count_workers, settle_what_was_left, start_what_is_due
-from crawling.keeper.forgetting import forget_what_is_over
+from crawling.keeper.duties import count_workers, settle_leftovers, start_due_crawls
+from crawling.keeper.forgetting import delete_expired_rows
 from crawling.keeper.leader import Leadership, is_somebody_leading
 from crawling.keeper.messages import deliver, enqueue_shift, live_workers, resend
 from crawling.keeper.rounds import duties
@@ -140,7 +140,7 @@ def test_what_is_over_is_forgotten(run):
     for key, days in (("old", -1), ("new", 1)):
         Session.objects.create(session_key=key, session_data="x", expire_date=timezone.now() + timedelta(days=days))
 
-    forget_what_is_over()
+    delete_expired_rows()
 
     assert list(Outbox.objects.values_list("kind", flat=True)) == ["pump"]
     assert list(Session.objects.values_list("pk", flat=True)) == ["new"]
@@ -192,8 +192,8 @@ def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, mo
         run = start_run(crawl)
     assert not Process.objects.filter(holding=True).exists()
 
-    settle_what_was_left()
-    start_what_is_due()
+    settle_leftovers()
+    start_due_crawls()
 
     assert holder(run).holding
 
@@ -208,8 +208,8 @@ def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_keeper(order, queue,
     run.refresh_from_db()
     assert (run.state, Process.objects.filter(holding=True).exists()) == ("queued", False)
 
-    settle_what_was_left()
-    start_what_is_due()
+    settle_leftovers()
+    start_due_crawls()
 
     assert holder(run).holding
 
@@ -233,7 +233,7 @@ def test_a_run_that_was_winding_down_when_everything_died_arrives(run, state, be
     finish_process(process=holder(run).pk)
     Run.objects.filter(pk=run.pk).update(state=state)
 
-    settle_what_was_left()
+    settle_leftovers()
 
     run.refresh_from_db()
     assert run.state == becomes
@@ -242,7 +242,7 @@ def test_a_run_that_was_winding_down_when_everything_died_arrives(run, state, be
 def test_an_ended_run_that_is_still_in_the_bank_leaves_it(run):
     Run.objects.filter(pk=run.pk).update(state="stopped")
 
-    settle_what_was_left()
+    settle_leftovers()
 
     assert (holder(run).state, holder(run).holding) == ("finished", False)
 
@@ -264,8 +264,8 @@ def test_a_paused_run_asks_for_nothing(run, queue):
     finish_process(process=holder(run).pk)
     Run.objects.filter(pk=run.pk).update(state="paused")
 
-    start_what_is_due()
-    settle_what_was_left()
+    start_due_crawls()
+    settle_leftovers()
 
     assert not Process.objects.filter(holding=True).exists()
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.http import How
+from crawling.fetchers.http import RequestOptions
 from crawling.rules.statuses import FetchStatus
 from tests.crawling.raw import OK, get, read_request, reset, say, serve_raw, wait_until_it_is_there
 from tests.servers import make_certificate, require_openssl, tls_context
@@ -140,7 +140,7 @@ def test_nothing_is_posted_twice():
 
     with serve_raw(say(ANSWER, then=stay_open), hang_up, say(ANSWER)) as (url, _), PinnedSession() as session:
         assert get(url, session=session).status == 200
-        assert get(url, session=session, how=How(body=b"a=1")).status == FetchStatus.BROKEN_ANSWER
+        assert get(url, session=session, how=RequestOptions(body=b"a=1")).status == FetchStatus.BROKEN_ANSWER
     assert len([request for request in asked if request]) == 1
 
 

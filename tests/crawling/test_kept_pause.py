@@ -16,7 +16,7 @@ from allocation.fields import ClockTimestamp
 from allocation.models import Process
 from allocation.services import reap_expired, register_process, request_resources
 from crawling.jobs import run_shift
-from crawling.keeper.duties import start_what_is_due
+from crawling.keeper.duties import start_due_crawls
 from crawling.models import LogLine, Run
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
@@ -127,7 +127,7 @@ def test_the_keeper_resumes_what_a_crash_left_kept(kept):
     run = kept
     Run.objects.update(state="queued")
 
-    start_what_is_due()
+    start_due_crawls()
 
     assert [process for process, _ in granted_starts()] == [bank_process(run).pk]
     assert bank_process(run).kept_until is None

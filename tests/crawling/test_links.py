@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawling.documents.base import Reading, Source
+from crawling.documents.base import DocumentSource, ReadingRules
 from crawling.documents.html import PAGE_RELATIONS
 from crawling.documents.html import read as read_html
 from crawling.rules.addresses import BadUrl, read_address
@@ -20,7 +20,7 @@ GBK_PAGE = '<meta http-equiv="content-type" content="text/html; charset=gbk"><ti
 
 def read(html, *, charset=None, url=URL, **reading):
     body = html if isinstance(html, bytes) else html.encode()
-    return read_html(Source(body, url, "text/html", charset, Reading(**reading)))
+    return read_html(DocumentSource(body, url, "text/html", charset, ReadingRules(**reading)))
 
 
 def links(html, **options):

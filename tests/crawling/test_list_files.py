@@ -16,7 +16,7 @@ from crawling.row_files import lines_of
 from crawling.services.blocking import block_host
 from crawling.services.creating import create_crawl, start_run
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.pages import browser, soup
 
 
@@ -92,7 +92,7 @@ def hosts(db):
     """One that is well, one whose name has no address, one whose robots.txt cannot be had, and one that is blocked."""
     for name in ("a.test", "b.test", "c.test:8080", "d.test"):
         Host.objects.create(name=name, dns_name=name.partition(":")[0])
-    store.write([Answer("b.test", Reply(Status.SERVFAIL, error="it said so"), 0.0, 60.0, 60.0, 1)])
+    store.write([DnsAnswer("b.test", Reply(DnsStatus.SERVFAIL, error="it said so"), 0.0, 60.0, 60.0, 1)])
     now = timezone.now()
     RobotsFile.objects.create(origin="https://c.test:8080", status=503, body=b"", fetched_at=now, expires_at=now)
     block_host(Host.objects.get(name="d.test"), "asked for")

@@ -14,7 +14,7 @@ from crawling.logbook import write
 from crawling.models import Level, LogLine, Run
 from crawling.run_page import log
 from crawling.run_page.log import LogFilter, log_after, whole_log
-from crawling.span import Span
+from crawling.span import TimeRange
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 
@@ -138,7 +138,7 @@ def test_the_lines_of_a_span_of_time_are_had_from_anywhere_in_a_long_log(viewer,
 
     assert shown(page) == [5]
     assert soup(page).select_one("[name=since]")["value"] == "2026-01-01T00:04"
-    rest = LogFilter(span=Span(MIDNIGHT + timedelta(minutes=4)))
+    rest = LogFilter(span=TimeRange(MIDNIGHT + timedelta(minutes=4)))
     assert [line.message for line in whole_log(run, rest)] == ["line 5", "line 7", "line 8", "line 9"]
     assert [row["id"] for row in viewer.get(f"/api/crawls/{run.crawl_id}/log?until=2026-01-01T00:01:00Z").json()["items"]] == [lines[0].pk]
     assert viewer.get(address, {"since": "2027-01-01"}).status_code == viewer.get(address, {"since": "nonsense"}).status_code == 200

@@ -25,7 +25,7 @@ WISH = {"name": "On call", "url": "MAILTO:ops@example.org ", "events": ["started
 def mail_server(settings):
     """pytest-django keeps mail in memory; here it goes out by SMTP."""
     with serve_mail() as server:
-        settings.EMAIL_BACKEND = "crawlsite.punctual.EmailBackend"
+        settings.EMAIL_BACKEND = "crawlsite.mail_backend.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = server.server_address
         settings.PUBLIC_URL = "https://crawls.example.org"
         yield server
@@ -73,7 +73,7 @@ def test_a_mail_server_that_is_not_there_is_told_in_a_sentence(started, mail_ser
 
 
 def test_a_mail_server_that_never_stops_talking_is_left_in_time(started, mail_server, monkeypatch):
-    monkeypatch.setattr("crawlsite.punctual.TALK_SECONDS", 0.3)
+    monkeypatch.setattr("crawlsite.mail_backend.TALK_SECONDS", 0.3)
     mail_server.is_endless = True
     send_due()
 

@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from crawling.errors import BadOrder
-from crawling.listing import MOST_SUMMED, Wanted, list_crawls
+from crawling.listing import MOST_SUMMED, CrawlFilter, list_crawls
 from crawling.models import CrawlJob, Run
 from crawling.rules.tags import BadTags, read_tags
 from crawling.services.cloning import clone_crawl
@@ -43,7 +43,7 @@ def test_page_after_page_shows_every_crawl_once_though_crawls_come_and_go(rows):
     for number, sort in enumerate(["-made", "made", "name", "-name", "-state", "-started", "fetched"]):
         seen, after = [], ""
         while after is not None:
-            listing = list_crawls(Wanted.read({"sort": sort, "after": str(after)}))
+            listing = list_crawls(CrawlFilter.read({"sort": sort, "after": str(after)}))
             seen += [view.id for _, view in listing.crawls]
             after = listing.following
             CrawlJob.objects.create(name=f"new {number} {len(seen)}", seeds=[], delay_seconds=0, batch_size=1, claim={})
@@ -56,7 +56,7 @@ def test_a_crawl_that_was_started_again_is_listed_once_by_its_latest_run(order, 
     Run.objects.filter(pk=run.pk).update(state="stopped")
     start_run(run.crawl)
 
-    listing = list_crawls(Wanted())
+    listing = list_crawls(CrawlFilter())
 
     assert [(view.run, view.state) for _, view in listing.crawls] == [(2, "queued")]
     assert listing.states == {"queued": 1}

@@ -11,7 +11,7 @@ from django.utils import timezone
 from allocation.models import Process, Request
 from allocation.services import register_process, release_resources, request_resources, set_capacity
 from crawling.fetchers import room as rooms
-from crawling.fetchers.room import Room
+from crawling.fetchers.room import MemoryBudget
 from crawling.models import HostQueue, Page, Shift, Url
 from crawling.rules.claims import MIB
 from crawling.rules.statuses import FetchStatus
@@ -61,15 +61,15 @@ def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(m
 
 
 def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
-    room, got, done = Room(share=10, rest=100), [], threading.Event()
+    room, got, done = MemoryBudget(share=10, rest=100), [], threading.Event()
 
     def toe(name, size):
-        assert room.admits(10)
-        assert room.admits(size)
+        assert room.reserve(10)
+        assert room.reserve(size)
         got.append(name)
-        assert room.admits(size)
+        assert room.reserve(size)
         done.wait(10)
-        room.leave()
+        room.release()
 
     threads = [threading.Thread(target=toe, args=("first", 90))]
     threads[0].start()
@@ -90,8 +90,8 @@ def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
 
 
 def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
-    room, answers = Room(share=10), []
-    thread = threading.Thread(target=lambda: answers.append(room.admits(20)))
+    room, answers = MemoryBudget(share=10), []
+    thread = threading.Thread(target=lambda: answers.append(room.reserve(20)))
     thread.start()
     wait_for(lambda: room.shortage() == 10)
 

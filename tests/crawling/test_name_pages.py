@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from crawling.models import Run
 from crawling.name_wait import why_waits
-from dnscache.ahead.beat import rest
-from dnscache.answers import Reply, Status
+from dnscache.answers import DnsStatus, Reply
+from dnscache.preresolver.heartbeat import rest
 from tests.crawling.frontiers import Frontier
 from tests.crawling.pages import browser, soup
 from tests.crawling.test_gate import broken, live, settle
@@ -21,7 +21,7 @@ def test_a_host_is_told_what_it_waits_for(settings):
     broken("rests.test", fails=2)
     broken("dead.test", fails=5)
     settle("good.test")
-    settle("none.test", reply=Reply(Status.NXDOMAIN))
+    settle("none.test", reply=Reply(DnsStatus.NXDOMAIN))
     settle("old.test", lives=-1, age=9, retry_in=20, fails=1)
     asked = ("new.test", "rests.test", "good.test", "dead.test", "none.test", "old.test", "127.0.0.1")
     answers = {name: why_waits(name).sentences for name in asked}

@@ -8,7 +8,7 @@ from django.db import connection
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.processors.visit import Visit
 from crawling.shift.names import NameThread
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_visit_comes_back_with_the_addresses_of_its_host(names, delivered, dns
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    [("127.0.0.1", Status.OK), ("[::1]", Status.OK), ("a..b", Status.REFUSED_NAME), ("localhost", Status.REFUSED_NAME)],
+    [("127.0.0.1", DnsStatus.OK), ("[::1]", DnsStatus.OK), ("a..b", DnsStatus.REFUSED_NAME), ("localhost", DnsStatus.REFUSED_NAME)],
 )
 def test_a_host_of_any_kind_comes_back(names, delivered, name, status):
     names.ask(visit(name))
@@ -58,7 +58,7 @@ def test_visits_of_one_host_all_come_back(names, delivered, dns_server):
         names.ask(one)
 
     assert {id(delivered.get(timeout=10)) for _ in visits} == {id(one) for one in visits}
-    assert all(one.route.resolution.status is Status.OK for one in visits)
+    assert all(one.route.resolution.status is DnsStatus.OK for one in visits)
 
 
 def test_a_broken_connection_to_the_database_costs_nobody_an_answer(names, delivered, dns_server):
@@ -68,7 +68,7 @@ def test_a_broken_connection_to_the_database_costs_nobody_an_answer(names, deliv
 
     names.ask(visit("b.test"))
 
-    assert delivered.get(timeout=10).route.resolution.status is Status.OK
+    assert delivered.get(timeout=10).route.resolution.status is DnsStatus.OK
 
 
 def test_silent_names_hold_up_nobody_even_where_nothing_was_resolved_ahead(names, delivered):

@@ -12,7 +12,7 @@ from allocation.models import Pool, Request, RequestState
 from allocation.services import set_capacity
 from crawling.models import Delivery, Listener, LogLine, Notice
 from crawling.services.creating import create_crawl, start_run
-from crawling.services.noticing import notice_what_lasts
+from crawling.services.noticing import raise_ongoing_alerts
 from crawling.services.steering import pause
 
 SEED = "http://127.0.0.1:8900/"
@@ -41,28 +41,28 @@ def told() -> list[dict]:
 
 def test_a_long_wait_is_told_once_and_told_anew_after_it_has_ended(waiting):
     waited(4)
-    notice_what_lasts()
+    raise_ongoing_alerts()
     assert told() == []
 
     waited(5)
-    notice_what_lasts()
-    notice_what_lasts()
+    raise_ongoing_alerts()
+    raise_ongoing_alerts()
     [one] = told()
     assert (one["event"], one["name"], one["run"]) == ("waiting", "late", 1)
     assert one["sentence"].startswith("It has waited for 5 minutes. ")
     assert LogLine.objects.filter(run=waiting, message=one["sentence"]).count() == 1
 
     waited(0)  # another request, which began just now
-    notice_what_lasts()
+    raise_ongoing_alerts()
     waited(5)
-    notice_what_lasts()
+    raise_ongoing_alerts()
     assert len(told()) == 2
 
     waiting.crawl.thresholds = {}
     waiting.crawl.save()
     for minutes, times in ((0, 2), (9, 2), (10, 3)):  # ten, unless the order says otherwise
         waited(minutes)
-        notice_what_lasts()
+        raise_ongoing_alerts()
         assert len(told()) == times
 
 
@@ -70,23 +70,23 @@ def test_a_crawl_that_is_to_wait_in_silence_and_one_that_rests_are_not_told_of(w
     waited(60)
     waiting.crawl.thresholds = {"wait_alert_minutes": None}
     waiting.crawl.save()
-    notice_what_lasts()
+    raise_ongoing_alerts()
     waiting.crawl.thresholds = {}
     waiting.crawl.save()
     pause(waiting.crawl)
-    notice_what_lasts()
+    raise_ongoing_alerts()
 
     assert told() == []
 
 
 def test_a_bank_that_is_not_safe_or_has_lost_units_is_told_of_until_it_is_mended(listener, pool):
     Pool.objects.update(is_safe=False, available=[units - 1 for units in pool.capacity])
-    notice_what_lasts()
-    notice_what_lasts()
+    raise_ongoing_alerts()
+    raise_ongoing_alerts()
 
     assert sorted(one["sentence"].split(" ")[0] for one in told()) == ["Units", "Unsafe"]
     assert {(one["event"], one["pool"]) for one in told()} == {("unsafe", pool.pk)}
 
     Pool.objects.update(is_safe=True, available=pool.capacity)
-    notice_what_lasts()
+    raise_ongoing_alerts()
     assert not Notice.objects.exists()

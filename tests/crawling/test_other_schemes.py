@@ -15,7 +15,7 @@ from pyftpdlib.servers import FTPServer
 from crawling.errors import BadOrder
 from crawling.fetchers.files import fetch_file
 from crawling.fetchers.ftp import fetch_ftp
-from crawling.fetchers.task import Task
+from crawling.fetchers.task import FetchTask
 from crawling.models import AllowedDirectory, Page
 from crawling.rules.addresses import BadUrl, read_address
 from crawling.rules.statuses import FetchStatus
@@ -27,7 +27,7 @@ from tests.crawling.raw import serve_raw
 def task(url, **fields):
     usual = {"max_bytes": 1000, "received": lambda count: None, "may_dial": lambda port: True}
     seconds = dict.fromkeys(("connect_seconds", "read_seconds", "document_seconds"), 2.0)
-    return Task(read_address(url), "127.0.0.1", **{**usual, **seconds, **fields})
+    return FetchTask(read_address(url), "127.0.0.1", **{**usual, **seconds, **fields})
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from django.db.models import F
 from django.utils import timezone
 
 from crawling.frontier.borrowing import borrow_hosts, return_host
-from crawling.frontier.claiming import Asked, count_requests, free_hosts
+from crawling.frontier.claiming import AskedHost, count_requests, free_hosts
 from crawling.frontier.locking import locked_run
 from crawling.frontier.robots import keep_robots
-from crawling.frontier.sowing import sow
+from crawling.frontier.sowing import schedule_urls
 from crawling.frontier.types import Candidate
-from crawling.idling import why_idle
-from crawling.keeper.duties import settle_what_was_left
+from crawling.idling import wait_reasons
+from crawling.keeper.duties import settle_leftovers
 from crawling.models import Host, HostQueue, LogLine, RobotsFile, Run, Url
 from crawling.rules.addresses import read_address
 from crawling.rules.budgets import NOTHING_SPENT
@@ -241,7 +241,7 @@ def test_links_found_meanwhile_do_not_wake_a_host_that_rests(make_site, order, t
     queue = HostQueue.objects.get(run=run)
 
     with locked_run(run.pk) as locked:
-        sow(locked, [Candidate(read_address(f"{site.url}/new"), 1, None)], numbers=[0])
+        schedule_urls(locked, [Candidate(read_address(f"{site.url}/new"), 1, None)], numbers=[0])
 
     queue.refresh_from_db()
     assert (queue.queued, queue.due_at >= queue.retry_at) == (2, True)
@@ -297,7 +297,7 @@ def test_a_run_that_waits_ends_by_its_limit_of_time(make_site, order, try_it):
     run = try_it(start_run(create_crawl(order(f"{site.url}/", max_seconds=60))))
     Run.objects.update(started_at=timezone.now() - timedelta(seconds=61))
 
-    settle_what_was_left()
+    settle_leftovers()
 
     run.refresh_from_db()
     assert run.state == "failed"
@@ -308,7 +308,7 @@ def test_what_a_crawl_waits_for_is_told(make_site, order, try_it):
     site = make_site({"/robots.txt": reply(500)})
     run = try_it(start_run(create_crawl(order(f"{site.url}/"))))
 
-    told = why_idle([run])[run.pk].reason
+    told = wait_reasons([run])[run.pk].reason
     stall = stall_of(run, None)
     row = host_rows(run, list(run.queues.all()))[0]
 
@@ -334,7 +334,9 @@ def test_a_shift_that_is_killed_has_written_down_what_rest_its_host_needs(db):
     frontier = Frontier()
     frontier.sow("a.test/1", "b.test/1")
     first, second = sorted(frontier.lease(), key=lambda host: host.name)
-    count_requests(frontier.shift, [Asked(first.host_id, NOTHING_SPENT, 45.0, 0.0), Asked(second.host_id, NOTHING_SPENT, 0.0, 900.0)])
+    count_requests(
+        frontier.shift, [AskedHost(first.host_id, NOTHING_SPENT, 45.0, 0.0), AskedHost(second.host_id, NOTHING_SPENT, 0.0, 900.0)]
+    )
 
     free_hosts(frontier.shift.pk)
 

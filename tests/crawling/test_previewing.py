@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crawling.frontier import sampling
 from crawling.frontier.sampling import sample_of_waiting
 from crawling.models import HostQueue, Run, UrlState
-from crawling.rules.sampling import Share
+from crawling.rules.sampling import SampleShare
 from crawling.services.editing import edit_crawl
 from crawling.services.previewing import preview_changes
 from crawling.services.rejudging import rejudge_live_runs
@@ -81,11 +81,11 @@ def test_nothing_found_in_a_sample_is_no_promise(frontier, monkeypatch):
 
 @given(st.integers(1, 500), st.integers(0, 500), st.integers(1, 10_000))
 def test_bounds_hold_what_was_seen_and_never_more_than_there_is(looked_at, hits, more):
-    share = Share(min(hits, looked_at), looked_at, looked_at + more)
+    share = SampleShare(min(hits, looked_at), looked_at, looked_at + more)
     least, most = share.bounds
 
     assert share.hits <= least <= most <= share.total - (looked_at - share.hits)
-    assert Share(share.hits, looked_at, looked_at).bounds == (share.hits, share.hits)
+    assert SampleShare(share.hits, looked_at, looked_at).bounds == (share.hits, share.hits)
 
 
 @pytest.mark.parametrize("state", ["finished", None])

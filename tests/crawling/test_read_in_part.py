@@ -9,11 +9,11 @@ import pytest
 from django.urls import reverse
 
 from allocation.models import Request
-from crawling.fetchers.room import Room
+from crawling.fetchers.room import MemoryBudget
 from crawling.models import Page
 from crawling.rules.claims import MIB
 from crawling.rules.packed import MOST_UNPACKED
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 from tests.crawling.pages import browser, soup
 from tests.crawling.test_crawl_path import links
 
@@ -32,19 +32,19 @@ def run(make_site, crawl_to_the_end):
 def test_why_not_all_was_read_stands_in_its_row(run):
     unread = {page.url.url.rpartition("/")[2]: page.unread for page in run.pages.all()}
 
-    assert unread == {"": "", "whole": "", "x": "", "cut": Unread.BROKEN}
+    assert unread == {"": "", "whole": "", "x": "", "cut": TruncationReason.BROKEN}
 
 
 def test_pages_say_so_and_find_such_pages(run):
-    viewer, cut = browser("viewer"), run.pages.get(unread=Unread.BROKEN)
+    viewer, cut = browser("viewer"), run.pages.get(unread=TruncationReason.BROKEN)
     listed = reverse("crawling:pages", args=[run.crawl_id])
     rows = soup(viewer.get(listed, {"unread": "1"})).select("table.fetched tbody tr")
 
     assert [row.find("a")["href"] for row in rows] == [cut.url.url]
-    assert Unread.BROKEN.sentence in rows[0].text
+    assert TruncationReason.BROKEN.sentence in rows[0].text
     assert len(soup(viewer.get(listed)).select("table.fetched tbody tr")) == 4
     shown = viewer.get(reverse("crawling:page", args=[run.crawl_id, cut.pk]))
-    assert Unread.BROKEN.sentence in shown.content.decode()
+    assert TruncationReason.BROKEN.sentence in shown.content.decode()
 
 
 def test_a_packed_document_takes_room_for_what_is_unpacked_of_it(make_site, crawl_to_the_end):
@@ -69,8 +69,8 @@ def test_a_stored_document_that_serves_again_takes_room_too(make_site, crawl_to_
     site = make_site({"/": (200, {**HTML, "ETag": '"1"'}, PLAIN)})
     first = crawl_to_the_end(f"{site.url}/")
     taken: list[int] = []
-    admits = Room.admits
-    monkeypatch.setattr(Room, "admits", lambda self, size: taken.append(size) or admits(self, size))
+    admits = MemoryBudget.admits
+    monkeypatch.setattr(MemoryBudget, "admits", lambda self, size: taken.append(size) or admits(self, size))
 
     second = crawl_to_the_end(f"{site.url}/", name="second", reuse_seconds=600)
 
@@ -89,10 +89,10 @@ def test_a_stored_document_that_is_too_large_for_a_crawl_is_not_taken(make_site,
 
 
 def test_who_has_a_piece_gets_a_larger_one_if_it_is_free():
-    room = Room(share=10, rest=100)
+    room = MemoryBudget(share=10, rest=100)
 
-    assert room.admits(50)
-    assert room.admits(110)
-    assert not room.admits(111)
-    room.leave()
+    assert room.reserve(50)
+    assert room.reserve(110)
+    assert not room.reserve(111)
+    room.release()
     assert room.is_idle

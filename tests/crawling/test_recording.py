@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawling.frontier.claiming import claim_urls
-from crawling.frontier.outcomes import Answer
+from crawling.frontier.outcomes import ServerAnswer
 from crawling.models import HostQueue, Page, RunCount, Url
 from crawling.services.shifts import begin_shift, end_shift, lose_shift
 from tests.crawling.frontiers import Frontier, candidates, outcome, rows
 
-ANSWER = Answer(200, "http://a.test/1", "text/html", "utf-8", "Title", 1234, -5, "192.0.2.1", 0.25, timezone.now())
+ANSWER = ServerAnswer(200, "http://a.test/1", "text/html", "utf-8", "Title", 1234, -5, "192.0.2.1", 0.25, timezone.now())
 
 
 @pytest.fixture

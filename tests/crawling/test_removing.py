@@ -50,7 +50,7 @@ def test_a_run_goes_with_every_row_and_file_and_the_other_stays_whole(two, djang
     assert rows() == before
     assert judge(first)
     assert not archive_folder(f"run{second.pk}").exists()
-    assert Run.everything.get() == first
+    assert Run.all_objects.get() == first
     assert Run.objects.get(is_latest=True) == first
     entry = LogEntry.objects.latest("pk")
     assert entry.user == chief
@@ -152,7 +152,7 @@ def test_the_keeper_deletes_by_the_rules_and_notes_why(two):
     RunsKeeper().keep_to_rules()
     removing.remove_rows(seconds=60)
 
-    assert Run.everything.get() == second
+    assert Run.all_objects.get() == second
     entry = LogEntry.objects.latest("pk")
     assert entry.user.username == "keeper"
     assert "only the last run is kept" in entry.change_message

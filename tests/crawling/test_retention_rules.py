@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from crawling.rules.retention import Kept, Retention, fates, read_retention
+from crawling.rules.retention import RetainedRun, Retention, fates, read_retention
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 #: five runs, the latest first, each of 100 bytes, a day apart
-RUNS = [Kept(number, NOW - timedelta(days=5 - number), 100, {}) for number in (5, 4, 3, 2, 1)]
+RUNS = [RetainedRun(number, NOW - timedelta(days=5 - number), 100, {}) for number in (5, 4, 3, 2, 1)]
 
 
 def going(rules, runs=RUNS):
@@ -33,7 +33,7 @@ def test_runs_go_as_soon_as_one_rule_says_so_and_the_latest_stays(rules, gone):
 
 
 def test_a_run_stays_while_one_that_stays_needs_it_and_goes_with_one_that_goes():
-    needed = [*RUNS[:3], Kept(2, RUNS[3].ended_at, 100, {3: 7}), Kept(1, RUNS[4].ended_at, 100, {5: 9})]
+    needed = [*RUNS[:3], RetainedRun(2, RUNS[3].ended_at, 100, {3: 7}), RetainedRun(1, RUNS[4].ended_at, 100, {5: 9})]
 
     assert going(Retention(keep_runs=2), needed) == [3, 2]
     assert "run 5 has 9 unchanged pages in its archive" in fates(Retention(keep_runs=2), needed, NOW)[4].sentence
@@ -47,7 +47,7 @@ def test_the_day_on_which_a_run_goes_is_told_before():
 
 
 def test_a_run_at_work_stays_even_as_the_second():
-    assert going(Retention(keep_runs=1), [RUNS[0], Kept(4, None, 100, {})]) == []
+    assert going(Retention(keep_runs=1), [RUNS[0], RetainedRun(4, None, 100, {})]) == []
 
 
 def test_wrong_rules_are_told_by_field():

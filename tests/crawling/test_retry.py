@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from allocation.models import Process
 from crawling.errors import WrongState
 from crawling.jobs import run_shift
-from crawling.keeper.duties import enroll_anew, start_what_is_due
+from crawling.keeper.duties import enroll_anew, start_due_crawls
 from crawling.models import Host, LogLine, Page, Run
 from crawling.selectors import crawl_view
 from crawling.services.bank import leave_bank
@@ -145,7 +145,7 @@ def test_a_process_that_another_finished_meanwhile_is_registered_anew(mended, wo
     leave_bank(mended)  # late: by whoever saw the run end before it went on
 
     enroll_anew()
-    start_what_is_due()
+    start_due_crawls()
 
     assert work_off(Run.objects.get(pk=mended.pk)).state == "finished"
 

@@ -6,7 +6,7 @@ import pytest
 from django.db.models import F
 
 from crawling.models import HotPage, Page
-from crawling.rules.revisits import Check, due_again
+from crawling.rules.revisits import RevisitCheck, due_again
 from crawling.services.creating import start_run
 from tests.crawling.test_crawl_path import links
 
@@ -15,7 +15,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def checks(*days_ago_and_digest):
-    return [Check(NOW - timedelta(days=days), digest) for days, digest in days_ago_and_digest]
+    return [RevisitCheck(NOW - timedelta(days=days), digest) for days, digest in days_ago_and_digest]
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ from crawling.frontier.addresses import AHEAD_SECONDS
 from crawling.frontier.claiming import LeasedHost
 from crawling.frontier.robots import keep_robots
 from crawling.models import AddressClock, Host
-from crawling.processors.context import Pace
+from crawling.processors.context import CrawlPace
 from crawling.processors.robots import LATER_SECONDS, MOST_TRIES, learn_robots
 from crawling.processors.visit import Visit
 from crawling.rules.addresses import read_address
 from crawling.rules.robots import MAX_ROBOTS_BYTES
 from crawling.rules.statuses import FetchStatus
-from crawling.rules.vetting import Allowed, DialPolicy
+from crawling.rules.vetting import AllowedRange, DialPolicy
 from tests.crawling.contexts import HERE, NotingPort, make_client, make_fetch_context
 
 pytestmark = pytest.mark.django_db  # hosts on the way have clocks there
@@ -163,7 +163,7 @@ def test_a_hop_to_an_address_that_is_not_allowed_is_not_taken(make_site, learn):
     inside = make_site({"/robots.txt": RULES}, address="127.0.0.2")
     site = make_site({"/robots.txt": moved(f"{inside.url}/robots.txt")})
 
-    visit, _ = learn(site, allowed=[Allowed(ip_network("127.0.0.1/32"), 1, 65535)])
+    visit, _ = learn(site, allowed=[AllowedRange(ip_network("127.0.0.1/32"), 1, 65535)])
 
     assert not inside.connections
     assert waits_for_robots(visit, "not public")
@@ -173,7 +173,7 @@ def test_a_hop_to_another_port_of_the_same_host_is_vetted_too(make_site, learn):
     inside = make_site({"/robots.txt": RULES})
     site = make_site({"/robots.txt": moved(f"{inside.url}/robots.txt")})
 
-    visit, _ = learn(site, allowed=[Allowed(ip_network("127.0.0.1/32"), site.port, site.port)])
+    visit, _ = learn(site, allowed=[AllowedRange(ip_network("127.0.0.1/32"), site.port, site.port)])
 
     assert not inside.connections
     assert waits_for_robots(visit, "not public")
@@ -188,7 +188,7 @@ def test_a_hop_from_https_to_http_is_vetted_by_its_own_port():
             fetched.append(address.url)
             return Fetched(302, {"Location": "http://127.0.0.1/robots.txt"}, http_status=302)
 
-    allowed = [Allowed(ip_network("127.0.0.1/32"), 443, 443)]
+    allowed = [AllowedRange(ip_network("127.0.0.1/32"), 443, 443)]
     client = Redirected(RequestPolicy("t/1"), DialPolicy(tuple(allowed)), Bandwidth(1), 1)
     visit = Visit.of(LeasedHost(1, 1, "x", 0.0))
 
@@ -208,7 +208,7 @@ def test_the_delay_is_kept_between_hops(make_site, learn):
 
 
 def test_the_shifts_end_ends_the_waiting_between_hops():
-    pace = Pace()
+    pace = CrawlPace()
     threading.Timer(0.05, pace.ending.set).start()
     begun = time.monotonic()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawling.frontier import chronicle
-from crawling.frontier.recording import Memory, record
+from crawling.frontier.recording import RecordingState, record
 from crawling.jobs import run_shift
 from crawling.models import Level, LogLine
 from crawling.services.creating import create_crawl, start_run
@@ -60,7 +60,7 @@ def test_each_url_that_failed_is_a_warning_with_its_url_and_reason(make_site, cr
 def test_a_host_that_cannot_be_reached_is_told_of_once_a_shift(frontier):
     frontier.sow("a.test/1", "a.test/2", "b.test/1")
     first, second, other = frontier.claim()
-    shifts_own = Memory()
+    shifts_own = RecordingState()
 
     for url in (first, second, other):
         trouble = outcome(url, "f", status=-4, error="The server did not accept a connection.")

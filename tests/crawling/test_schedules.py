@@ -7,17 +7,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from crawling.rules.schedules import CatchUp, Timing, read_timing, settle
+from crawling.rules.schedules import CatchUp, ScheduleTiming, read_timing, settle
 
 BERLIN = ZoneInfo("Europe/Berlin")
-EVERY_NIGHT = Timing(cron="30 2 * * *", time_zone="Europe/Berlin")
+EVERY_NIGHT = ScheduleTiming(cron="30 2 * * *", time_zone="Europe/Berlin")
 
 
 def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def times(timing: Timing, now: str, count: int = 3) -> list[str]:
+def times(timing: ScheduleTiming, now: str, count: int = 3) -> list[str]:
     anchor = utc("2026-01-01T00:00")
     return [f"{time.astimezone(UTC):%m-%d %H:%M}" for time in timing.upcoming(utc(now), anchor, count)]
 
@@ -37,13 +37,13 @@ def test_a_time_that_the_clock_shows_twice_comes_once():
 
 
 def test_every_hour_goes_by_time_that_passes():
-    hourly = Timing(cron="0 * * * *", time_zone="Europe/Berlin")
+    hourly = ScheduleTiming(cron="0 * * * *", time_zone="Europe/Berlin")
 
     assert times(hourly, "2026-10-24T23:30", 4) == ["10-25 00:00", "10-25 01:00", "10-25 02:00", "10-25 03:00"]
 
 
 def test_an_interval_is_counted_from_its_beginning_not_from_the_last_start():
-    assert times(Timing(every_minutes=90), "2026-01-01T03:10") == ["01-01 04:30", "01-01 06:00", "01-01 07:30"]
+    assert times(ScheduleTiming(every_minutes=90), "2026-01-01T03:10") == ["01-01 04:30", "01-01 06:00", "01-01 07:30"]
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_what_is_wrong_with_a_schedule_is_said_at_its_field(fields, field, sente
 
 def test_a_schedule_is_told_in_words():
     assert EVERY_NIGHT.in_words == "At 02:30 every day by the clock of Europe/Berlin"
-    assert Timing(every_minutes=90).in_words == "Every 90 minutes"
+    assert ScheduleTiming(every_minutes=90).in_words == "Every 90 minutes"

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from allocation.models import Process
-from crawling.keeper.duties import settle_what_was_left, start_what_is_due
+from crawling.keeper.duties import settle_leftovers, start_due_crawls
 from crawling.models import Run, Schedule, ScheduledStart
 from crawling.services.creating import create_crawl
 from crawling.services.scheduling import set_schedule, start_due, start_scheduled
@@ -78,8 +78,8 @@ def test_a_start_that_a_crash_cut_off_reaches_the_bank(crawl):
     start_due(schedule.pk, timezone.now())
     assert not Process.objects.exists()
 
-    settle_what_was_left()
-    start_what_is_due()
+    settle_leftovers()
+    start_due_crawls()
 
     assert Process.objects.get().holding
 

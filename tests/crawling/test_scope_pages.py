@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from crawling.models import BlackListEntry, RobotsException
 from crawling.services.creating import create_crawl, start_run
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from tests.crawling.pages import soup
 
 
@@ -108,7 +108,7 @@ def test_an_address_is_inspected_in_any_spelling(client, make_site, crawl_to_the
 
 
 def test_an_address_tells_what_dns_knows_of_its_host(client, boss_login, db):
-    store.write([Answer("www.a.test", Reply(Status.OK, ("192.0.2.7",), ttl=300, upstream="192.0.2.53:53"), 0.0, 300.0, None, 0)])
+    store.write([DnsAnswer("www.a.test", Reply(DnsStatus.OK, ("192.0.2.7",), ttl=300, upstream="192.0.2.53:53"), 0.0, 300.0, None, 0)])
 
     def dns(host):
         page = soup(client.get("/crawls/url/", {"u": f"http://{host}/"}))

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from crawling.errors import BadSeeds, WrongState
-from crawling.frontier.handling import Deed
+from crawling.frontier.handling import UrlAction
 from crawling.models import BlackListEntry, CrawlJob, Identity, LogLine, Run, UrlState
 from crawling.services.editing import edit_crawl, revert_edit
 from crawling.services.handling import handle_urls
@@ -80,7 +80,7 @@ def test_what_the_run_has_met_is_told_with_what_became_of_it_and_is_not_fetched_
 def test_what_a_rule_or_a_hand_kept_out_comes_back_as_a_seed_and_stays(frontier, crawl):
     edit_crawl(crawl, {"exclude": ["/1$"]})
     rejudge_live_runs()
-    handle_urls(frontier.run, Deed.TAKE_OUT, list(frontier.run.urls.filter(url="http://a.test/2").values_list("pk", flat=True)))
+    handle_urls(frontier.run, UrlAction.TAKE_OUT, list(frontier.run.urls.filter(url="http://a.test/2").values_list("pk", flat=True)))
     assert waiting(frontier) == {"a.test/"}
 
     assert add_to_seeds(crawl, ["http://a.test/1", "http://a.test/2"]).queued == 2

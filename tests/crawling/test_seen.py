@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.frontier.seen import Seen
+from crawling.frontier.seen import SeenUrls
 from crawling.rules.addresses import read_address
 
 ADDRESSES = [read_address(f"http://a.test/{number}") for number in range(8)]
@@ -19,7 +19,7 @@ def tell(seen, addresses, depth):
 
 @given(batches, st.integers(1, 10))
 def test_what_was_never_told_is_never_called_seen(batches, capacity):
-    seen, told = Seen(capacity), set()
+    seen, told = SeenUrls(capacity), set()
 
     for batch in batches:
         unseen = tell(seen, batch, 1)
@@ -29,7 +29,7 @@ def test_what_was_never_told_is_never_called_seen(batches, capacity):
 
 @given(batches)
 def test_with_room_for_all_each_url_is_unseen_once_and_in_order(batches):
-    seen = Seen()
+    seen = SeenUrls()
 
     unseen = [address for batch in batches for address in tell(seen, batch, 1)]
 
@@ -37,7 +37,7 @@ def test_with_room_for_all_each_url_is_unseen_once_and_in_order(batches):
 
 
 def test_the_one_longest_unheard_of_is_forgotten_first():
-    seen = Seen(capacity=2)
+    seen = SeenUrls(capacity=2)
     a, b, c = ADDRESSES[:3]
     tell(seen, [a, b], 1)
     tell(seen, [a], 1)
@@ -48,7 +48,7 @@ def test_the_one_longest_unheard_of_is_forgotten_first():
 
 
 def test_it_remembers_no_more_than_it_has_room_for():
-    seen = Seen(capacity=3)
+    seen = SeenUrls(capacity=3)
 
     tell(seen, ADDRESSES, 1)
 
@@ -57,19 +57,19 @@ def test_it_remembers_no_more_than_it_has_room_for():
 
 
 def test_a_shorter_way_to_a_url_is_news_and_a_longer_one_is_not():
-    seen, url = Seen(), ADDRESSES[:1]
+    seen, url = SeenUrls(), ADDRESSES[:1]
 
     assert [bool(tell(seen, url, depth)) for depth in (3, 3, 4, 2, 3, 2)] == [True, False, False, True, False, False]
 
 
 def test_what_was_refused_is_asked_of_again():
-    seen = Seen()
+    seen = SeenUrls()
 
     assert seen.unseen(ADDRESSES, 1) == seen.unseen(ADDRESSES, 1) == ADDRESSES
 
 
 def test_when_other_rules_hold_nothing_is_seen():
-    seen = Seen()
+    seen = SeenUrls()
     seen.remember(ADDRESSES, 1)
 
     seen.forget()

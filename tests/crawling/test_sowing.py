@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawling.frontier import sowing
 from crawling.frontier.locking import locked_run
-from crawling.frontier.sowing import sow
+from crawling.frontier.sowing import schedule_urls
 from crawling.models import Host, HostQueue, Url
 from crawling.rules.placing import place_each
 from tests.crawling.frontiers import Frontier, candidates
@@ -59,7 +59,7 @@ def test_a_url_that_is_tried_keeps_the_depth_that_it_is_tried_at(frontier):
 
 def test_of_one_batch_the_shortest_way_counts_too(frontier):
     with locked_run(frontier.run.pk) as run:
-        sow(run, [*candidates("a.test/1", "a.test/2", depth=4, via=7), *candidates("a.test/1", depth=2, via=8)], numbers=[0])
+        schedule_urls(run, [*candidates("a.test/1", "a.test/2", depth=4, via=7), *candidates("a.test/1", depth=2, via=8)], numbers=[0])
 
     assert list(Url.objects.order_by("pk").values_list("url", "depth", "via")) == [("http://a.test/1", 2, 8), ("http://a.test/2", 4, 7)]
 

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from crawling.idling import why_idle
+from crawling.idling import wait_reasons
 from crawling.models import CrawlJob, Host, HostQueue, Url
-from crawling.rules.stalls import Cause
+from crawling.rules.stalls import StallCause
 from crawling.run_page.bank import dealings_of
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.pausing import pause_by_itself
@@ -45,12 +45,12 @@ def idle(order):
 
 
 def test_without_a_worker_a_grant_is_said_to_wait_for_one(run):
-    assert verdict_on(run).cause == Cause.NO_WORKER
+    assert verdict_on(run).cause == StallCause.NO_WORKER
 
 
 def test_a_run_at_work_is_fetching_and_one_that_has_ended_gets_no_verdict(run, work_off):
     begin_shift(run.processes.get(), epoch=1, worker="me")
-    assert verdict_on(run).cause == Cause.FETCHING
+    assert verdict_on(run).cause == StallCause.FETCHING
 
     run.state = "finished"
     assert verdict_on(run) is None
@@ -66,11 +66,11 @@ def test_a_pause_names_who_asked_for_it_or_what_went_wrong(run):
 
 
 def test_a_rest_is_told_from_a_site_that_has_had_too_much(idle):
-    assert verdict_on(idle).cause == Cause.RESTING
+    assert verdict_on(idle).cause == StallCause.RESTING
 
     HostQueue.objects.update(due_at=timezone.now() + timedelta(seconds=300))
     Url.objects.update(status=429, due_at=timezone.now() + timedelta(seconds=300))
-    assert verdict_on(idle).cause == Cause.THROTTLED
+    assert verdict_on(idle).cause == StallCause.THROTTLED
 
 
 def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_shift_to_come(order, identified):
@@ -79,12 +79,12 @@ def test_a_host_that_waits_for_its_name_is_told_from_one_that_rests_and_from_a_s
     run = start_run(create_crawl(order("http://a.test/")))  # asks for no shift yet
     Host.objects.filter(pk=host.pk).update(due_at=timezone.now())
 
-    unasked, told = verdict_on(run), why_idle([run])[run.pk].reason
+    unasked, told = verdict_on(run), wait_reasons([run])[run.pk].reason
     broken("a.test", retry_in=40)
     failed = verdict_on(run)
     settle("a.test")
 
-    assert (unasked.cause, failed.cause, verdict_on(run).cause) == (Cause.NAME, Cause.NAME, Cause.NO_KEEPER)
+    assert (unasked.cause, failed.cause, verdict_on(run).cause) == (StallCause.NAME, StallCause.NAME, StallCause.NO_KEEPER)
     assert "a.test waits for its name" in unasked.sentence
     assert told in unasked.sentence
     assert failed.sentence.endswith(("again in 40 s.", "again in 39 s."))
@@ -96,7 +96,7 @@ def test_a_wait_at_the_bank_names_who_holds_what_is_short(order):
 
     stall = verdict_on(CrawlJob.objects.get(name="second").runs.get())
 
-    assert (stall.cause, "first" in stall.sentence) == (Cause.GRANT, True)
+    assert (stall.cause, "first" in stall.sentence) == (StallCause.GRANT, True)
 
 
 def test_the_page_shows_the_verdict_and_the_evidence_holds_what_it_rests_on(idle):

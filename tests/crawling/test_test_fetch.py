@@ -20,7 +20,7 @@ from crawling.rules.robots import forbidding_line
 from crawling.services import trying
 from crawling.services.answering import answer_inquiry
 from crawling.services.inquiries import ask, ask_once, tidy_inquiries
-from crawling.services.trying import ask_to_try, try_seeds
+from crawling.services.trying import request_test_fetch, run_test_fetch
 from crawling.services.units import NoUnits, held_units
 from tests.crawling.acting import acting
 from tests.crawling.pages import browser, soup
@@ -35,8 +35,8 @@ def attempt(pool, loopback):
 
     def run(*seeds, **fields):
         fields = {"name": "x", "seeds": list(seeds), "delay_seconds": 0, **fields}
-        assert ask_to_try(fields, by=None)[1] == {}
-        return try_seeds(fields)
+        assert request_test_fetch(fields, by=None)[1] == {}
+        return run_test_fetch(fields)
 
     return run
 
@@ -168,7 +168,7 @@ def test_nothing_is_stored_but_the_hosts_clock(attempt, make_site):
 
 
 def test_what_is_wrong_with_the_order_is_said_first(pool, loopback):
-    inquiry, mistakes = ask_to_try(
+    inquiry, mistakes = request_test_fetch(
         {"name": "x", "seeds": ["nonsense"], "delay_seconds": "x"},
         by=None,
     )
@@ -179,7 +179,7 @@ def test_what_is_wrong_with_the_order_is_said_first(pool, loopback):
 
 def test_a_real_site_is_not_tried_before_we_said_who_we_are(pool, loopback):
     fields = {"name": "x", "seeds": ["https://example.org/"]}
-    mistakes = ask_to_try(fields, by=None)[1]
+    mistakes = request_test_fetch(fields, by=None)[1]
     assert "before the first crawl of a real site" in mistakes["contact_url"]
 
 

@@ -15,7 +15,7 @@ from crawling.rules.orders import read_order
 from crawling.rules.sections.thresholds import LEAST_ENDED, ThresholdsPart
 from crawling.rules.thresholds import too_little_room, too_many_errors
 from crawling.services.creating import create_crawl, start_run
-from crawling.services.minding import mind_thresholds
+from crawling.services.minding import enforce_thresholds
 from crawling.services.steering import resume
 from tests.crawling.pages import browser, soup
 
@@ -45,7 +45,7 @@ def test_a_run_that_fails_too_much_pauses_says_why_and_tells_and_can_be_resumed(
     assert run.reason in soup(browser("viewer").get(reverse("crawling:crawl", args=[crawl.pk]))).get_text()
 
     resume(crawl)
-    assert mind_thresholds(crawl.runs.get(), timezone.now()) == ""  # the errors of before are no reason to rest again
+    assert enforce_thresholds(crawl.runs.get(), timezone.now()) == ""  # the errors of before are no reason to rest again
 
 
 def test_a_disk_with_too_little_room_stops_a_run_that_is_to_stop(broken, order, work_off, settings):
@@ -61,7 +61,7 @@ def test_thresholds_are_edited_while_a_run_is_at_work_and_obeyed(order, db):
     run = start_run(crawl)
     now = timezone.now()
     RunCount.objects.filter(run=run).update(succeeded=50, failed=50)
-    assert mind_thresholds(run, now) == ""
+    assert enforce_thresholds(run, now) == ""
 
     page = reverse("crawling:scope", args=[crawl.pk])
     operator = browser("operator")
@@ -71,7 +71,7 @@ def test_thresholds_are_edited_while_a_run_is_at_work_and_obeyed(order, db):
 
     assert OrderRevision.objects.get().changes["max_error_percent"] == [None, 40]
     run.crawl.refresh_from_db()
-    assert mind_thresholds(run, now).startswith("Stopped by its threshold: 50 of the 100 URLs")
+    assert enforce_thresholds(run, now).startswith("Stopped by its threshold: 50 of the 100 URLs")
     run.refresh_from_db()
     assert run.state == RunState.STOPPING
 

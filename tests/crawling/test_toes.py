@@ -11,17 +11,17 @@ from crawling.fetchers.client import Client
 from crawling.frontier.claiming import ClaimedUrl, LeasedHost
 from crawling.models import UrlState
 from crawling.processors.visit import Visit
-from crawling.rules.robots import Robots
+from crawling.rules.robots import RobotsRules
 from crawling.rules.sharing import SHORT_SECONDS
 from crawling.rules.statuses import FetchStatus
 from crawling.shift import toes
-from crawling.shift.toes import ToePool
+from crawling.shift.toes import FetchThreadPool
 from crawling.shift.workbench import Workbench
-from dnscache.answers import Status
-from dnscache.resolver import Resolution, Source
+from dnscache.answers import DnsStatus
+from dnscache.resolver import AnswerSource, Resolution
 from tests.crawling.contexts import make_fetch_context
 
-HERE = Resolution("127.0.0.1", Status.OK, ("127.0.0.1",), 60.0, 0.0, Source.LITERAL, 0.0)
+HERE = Resolution("127.0.0.1", DnsStatus.OK, ("127.0.0.1",), 60.0, 0.0, AnswerSource.LITERAL, 0.0)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def bench():
 
 @pytest.fixture
 def pool(bench, context):
-    pool = ToePool(bench, context)
+    pool = FetchThreadPool(bench, context)
     yield pool
     bench.close()
     assert pool.join(10)
@@ -47,7 +47,7 @@ def visit_of(site, *paths, delay=0.0):
     urls = deque(ClaimedUrl(1, number, f"{site.url}{path}", 0, 1, 0.0) for number, path in enumerate(paths))
     visit = Visit.of(LeasedHost(1, 1, "x", 0.0), delay_seconds=delay)
     visit.urls, visit.route.resolution = urls, HERE
-    visit.robots.by_origin[site.url] = Robots(None, "crawlsite")
+    visit.robots.by_origin[site.url] = RobotsRules(None, "crawlsite")
     return visit
 
 
@@ -217,7 +217,7 @@ def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench,
 def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, bench, make_site, monkeypatch):
     order, read = [], toes.read
     slow, other = (make_site({"/": lambda request, name=name: (order.append(name), (200, {}, "x"))[1]}) for name in ("slow", "other"))
-    monkeypatch.setattr("crawling.processors.visit.seconds_aside", lambda held, toes: 60.0 if held > 0.1 else 0.0)
+    monkeypatch.setattr("crawling.processors.visit.penalty_seconds", lambda held, toes: 60.0 if held > 0.1 else 0.0)
     monkeypatch.setattr(
         toes, "read", lambda catch, *others: (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)
     )

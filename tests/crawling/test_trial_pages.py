@@ -27,14 +27,16 @@ ASKED = {"policy": "both", "requests": 3, "bound_seconds": 0.5, "seed": 2}
 def trial():
     """A finished trial of two requests: plain, the second one was locked and tried again; by the Banker's, both went through."""
     trial = store.make_trial(requests=2, bound_seconds=5, seed=9, policies=["naive", "banker"])
-    store.begin(trial)
+    store.start_trial_row(trial)
     tries = {"naive": [(1, 1, 1.0, False), (2, 1, 5.0, True), (2, 2, 0.25, False)], "banker": [(1, 1, 1.5, False), (2, 1, 3.0, False)]}
     for policy, rows in tries.items():
         for number, attempt, waited, is_locked in rows:
             outcome = TrialOutcome.LOCKED if is_locked else TrialOutcome.COMPLETED
             started = BEGAN + timedelta(seconds=number)
             ended = started + timedelta(seconds=waited + 1)
-            store.record(trial, policy, store.Tried(number, attempt, started, ended, waited, outcome, deadlocked=is_locked, pages=4))
+            store.record(
+                trial, policy, store.AttemptResult(number, attempt, started, ended, waited, outcome, deadlocked=is_locked, pages=4)
+            )
     store.finish(trial)
     return trial
 

@@ -10,7 +10,7 @@ from allocation.services import unsent_outbox
 from crawling.experiment import store
 from crawling.experiment.report import trial_view
 from crawling.experiment.running import run_trial
-from crawling.experiment.workload import PAGES, Job, Step, Workload
+from crawling.experiment.workload import PAGES, Workload, WorkloadJob, WorkloadStep
 from crawling.keeper.messages import deliver
 from crawling.models.trials import TrialOutcome, TrialRequest, TrialState
 
@@ -21,12 +21,15 @@ A, B, BOTH = (1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0)
 LONG = (3, 16, 29)
 
 
-def crossing(*others: Job) -> Workload:
+def crossing(*others: WorkloadJob) -> Workload:
     """Two requests that take the same two units in opposite order, each holding one while it asks for the other.
 
     The second one asks later, so that its wait is not over the bound when the first one gives up.
     """
-    jobs = (Job(1, BOTH, (Step(A, LONG), Step(B, LONG))), Job(2, BOTH, (Step(B, LONG + LONG), Step(A, LONG))))
+    jobs = (
+        WorkloadJob(1, BOTH, (WorkloadStep(A, LONG), WorkloadStep(B, LONG))),
+        WorkloadJob(2, BOTH, (WorkloadStep(B, LONG + LONG), WorkloadStep(A, LONG))),
+    )
     return Workload((1, 1, 1, 1), jobs + others, at_a_time=2 + len(others))
 
 
@@ -55,8 +58,8 @@ def test_the_same_requests_never_lock_where_units_are_dealt_out_safely(policy):
 
 
 def test_breaches_of_the_claim_and_crashes_are_classed_apart():
-    breach = Job(3, (0, 0, 1, 0), (Step((0, 0, 1, 0), ()), Step((0, 0, 1, 0), ())))
-    crash = Job(4, (0, 0, 0, 1), (Step((0, 0, 0, 1), (PAGES,)),))
+    breach = WorkloadJob(3, (0, 0, 1, 0), (WorkloadStep((0, 0, 1, 0), ()), WorkloadStep((0, 0, 1, 0), ())))
+    crash = WorkloadJob(4, (0, 0, 0, 1), (WorkloadStep((0, 0, 0, 1), (PAGES,)),))
 
     (column,) = run(Workload((1, 1, 1, 1), (breach, crash), at_a_time=2), "banker")
 

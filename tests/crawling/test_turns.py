@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawling.fetchers.room import Room
+from crawling.fetchers.room import MemoryBudget
 from crawling.models import Host
 from crawling.processors.context import ShiftPort
 from crawling.rules.sections.fetching import FetchingPart
 from crawling.shift.equipment import make_context
-from crawling.shift.turns import HostTurns
+from crawling.shift.turns import HostLeases
 from crawling.shift.workbench import Workbench
 from tests.crawling.frontiers import Frontier
 from tests.crawling.test_gate import settle
@@ -42,8 +42,8 @@ def turns(transactional_db, dns_server):
     frontier.shift.process.run = frontier.run
     bench = Bench()
     held = SimpleNamespace(held=HELD, claim=HELD)
-    context = make_context(frontier.shift, held, Room(), FetchingPart(), ShiftPort())
-    turns = HostTurns(frontier.shift, context, bench, dns_slots=lambda: 4)
+    context = make_context(frontier.shift, held, MemoryBudget(), FetchingPart(), ShiftPort())
+    turns = HostLeases(frontier.shift, context, bench, dns_slots=lambda: 4)
     turns.frontier, turns.bench = frontier, bench
     yield turns
     turns.close(still_fetching=False)
@@ -118,7 +118,7 @@ def test_a_host_that_stands_aside_does_so_when_it_was_let_go_and_is_leased_again
     settle("a.test")
     turns.frontier.sow("a.test/1")
     turns.lease_more(4)
-    turns.bench.visits[0].aside_until = until = time.monotonic() + 60
+    turns.bench.visits[0].penalty_until = until = time.monotonic() + 60
     turns.notice_drained()
     turns.refill()
     gone = turns.count()
@@ -126,4 +126,4 @@ def test_a_host_that_stands_aside_does_so_when_it_was_let_go_and_is_leased_again
     turns.lease_more(4)
 
     assert gone == 0
-    assert [visit.aside_until for visit in turns.bench.visits[1:]] == [until]
+    assert [visit.penalty_until for visit in turns.bench.visits[1:]] == [until]

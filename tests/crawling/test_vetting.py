@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawling.rules.vetting import BAD_PORTS, Allowed, vet
+from crawling.rules.vetting import BAD_PORTS, AllowedRange, vet
 from dnscache.addresses import AddressClass, classify, dialled
 
-EVERYTHING = [Allowed(ip_network("0.0.0.0/0"), 1, 65535), Allowed(ip_network("::/0"), 1, 65535)]
+EVERYTHING = [AllowedRange(ip_network("0.0.0.0/0"), 1, 65535), AllowedRange(ip_network("::/0"), 1, 65535)]
 NOBODY = frozenset()
-DEMO = [Allowed(ip_network("127.0.0.1/32"), 8010, 8010)]
+DEMO = [AllowedRange(ip_network("127.0.0.1/32"), 8010, 8010)]
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:4700:4700::1111"])
@@ -55,7 +55,7 @@ def test_the_demo_adds_its_own_address_and_port_and_nothing_else(address, port, 
 
 
 def test_both_ends_of_a_port_range_belong_to_it():
-    allowed = [Allowed(ip_network("10.0.0.0/8"), 8000, 8002)]
+    allowed = [AllowedRange(ip_network("10.0.0.0/8"), 8000, 8002)]
 
     passing = [port for port in range(7998, 8005) if vet(["10.9.9.9"], port, allowed=allowed, forbidden=NOBODY).permitted]
 
@@ -105,7 +105,7 @@ def test_without_permissions_the_public_addresses_pass_and_no_others(addresses, 
 
 @pytest.mark.parametrize(("port", "is_permitted"), [(25, False), (6379, False), (10080, False), (80, True), (21, True), (8443, True)])
 def test_other_services_ports_are_refused_at_public_addresses_unless_allowed(port, is_permitted):
-    here = Allowed(ip_network("93.184.215.14/32"), 25, 25)
+    here = AllowedRange(ip_network("93.184.215.14/32"), 25, 25)
 
     assert bool(vet(["93.184.215.14"], port, allowed=[], forbidden=frozenset()).permitted) == is_permitted
     assert vet(["93.184.215.14"], 25, allowed=[here], forbidden=frozenset()).permitted

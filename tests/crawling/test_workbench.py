@@ -275,7 +275,7 @@ def eventually_taken(bench, idle, one):
 
 def aside(name, seconds):
     one = visit(name, due_in=-100)
-    one.aside_until = time.monotonic() + seconds
+    one.penalty_until = time.monotonic() + seconds
     return one
 
 
@@ -299,13 +299,13 @@ def test_a_host_that_stood_aside_for_long_enough_has_its_turn_again(bench):
     bench.put(one)
     bench.put(visit("other", due_in=-1))
 
-    one.aside_until = time.monotonic()
+    one.penalty_until = time.monotonic()
     assert [take(bench).host.name for _ in range(2)] == ["aside", "other"]
 
 
 def test_a_host_that_stands_aside_still_rests(bench):
     one = visit("aside", due_in=0.1)
-    one.aside_until = time.monotonic() + 60
+    one.penalty_until = time.monotonic() + 60
     bench.put(one)
 
     assert take(bench) is one

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawlsite.services.pair import Pair
+from crawlsite.services.embedded_servers import EmbeddedServers
 from tests.crawlsite.supervised import Supervisor
 
 
@@ -33,12 +33,12 @@ def place(make_place: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture
-def start_pair() -> Iterator[Callable[..., Pair]]:
+def start_pair() -> Iterator[Callable[..., EmbeddedServers]]:
     """Starts pairs in this process, and stops them when the test ends."""
     started = []
 
-    def start(state_dir: Path, **options) -> Pair:
-        pair = Pair(state_dir, **options)
+    def start(state_dir: Path, **options) -> EmbeddedServers:
+        pair = EmbeddedServers(state_dir, **options)
         started.append(pair)
         pair.start()
         return pair
@@ -49,9 +49,9 @@ def start_pair() -> Iterator[Callable[..., Pair]]:
 
 
 @pytest.fixture(scope="module")
-def running(make_place: Callable[..., Path]) -> Iterator[Pair]:
+def running(make_place: Callable[..., Path]) -> Iterator[EmbeddedServers]:
     """A pair that only looks are taken at."""
-    pair = Pair(make_place() / "state")
+    pair = EmbeddedServers(make_place() / "state")
     pair.start()
     yield pair
     pair.stop()

@@ -16,12 +16,12 @@ from allocation.models import Event, OutboxKind, ProcessState
 from allocation.services import create_pool, reap_expired, unsent_outbox
 from crawling.archive.files import deletions_held, remove_abandoned
 from crawling.jobs import run_shift
-from crawling.keeper.duties import settle_what_was_left, start_what_is_due
+from crawling.keeper.duties import settle_leftovers, start_due_crawls
 from crawling.models import ArchiveFile, CrawlJob, Page, Run, RunState
 from crawling.models.jobs import ENDED_STATES
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.losses import shift_was_reaped
-from crawlsite.backup.saving import back_up
+from crawlsite.backup.dump import back_up
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import CLASSES, granted_starts, loopback, order, pool, work_off  # noqa: F401
 from tests.crawling.pages import browser
@@ -94,8 +94,8 @@ def test_a_crawl_that_was_at_work_goes_on_in_the_new_place(make_site, order, wor
         for message in unsent_outbox():
             if message.kind == OutboxKind.REAPED:
                 shift_was_reaped(message.process, message.epoch)
-        settle_what_was_left()
-        start_what_is_due()
+        settle_leftovers()
+        start_due_crawls()
         for process, epoch in granted_starts():
             run_shift(process, epoch)
         again.refresh_from_db()

@@ -12,9 +12,9 @@ import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 
-from crawlsite.downloads import FewDownloads
+from crawlsite.download_limit import DownloadLimitMiddleware
 from crawlsite.env import for_child
-from crawlsite.front import MOST_BYTES, MOST_BYTES_OF_STRANGERS, Front
+from crawlsite.request_buffer import MOST_BYTES, MOST_BYTES_OF_STRANGERS, RequestBufferMiddleware
 from tests.crawlsite.programs import PROJECT
 
 #: a web server with one thread, whose clients have half a second
@@ -34,7 +34,7 @@ def server(tmp_path_factory):
     (folder / "echo.py").write_text(PROGRAM)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    words = ["echo", "--no-control-socket", "--worker-class", "crawlsite.front.DeadlineWorker", "--threads", "1"]
+    words = ["echo", "--no-control-socket", "--worker-class", "crawlsite.request_buffer.DeadlineWorker", "--threads", "1"]
     command = [sys.executable, "-m", "gunicorn", *words, "--bind", f"127.0.0.1:{port}", "--pythonpath", str(folder)]
     with subprocess.Popen(command, cwd=PROJECT, env=for_child({}), stderr=subprocess.PIPE, text=True) as process:
         next(line for line in process.stderr if "Booting worker" in line)
@@ -88,7 +88,9 @@ def test_a_body_is_refused_by_its_length_before_it_is_read(length, heads, status
         start_response("200 OK", [])
         return [environ["wsgi.input"].read()]
 
-    Front(application)({"wsgi.input": body, "CONTENT_LENGTH": str(length), **heads}, lambda status, heads: said.append(status))
+    RequestBufferMiddleware(application)(
+        {"wsgi.input": body, "CONTENT_LENGTH": str(length), **heads}, lambda status, heads: said.append(status)
+    )
 
     assert said == [status]
     assert body.tell() == (length if status == "200 OK" else 0)
@@ -96,7 +98,7 @@ def test_a_body_is_refused_by_its_length_before_it_is_read(length, heads, status
 
 def test_downloads_take_a_quarter_of_the_threads_and_leave_their_places(settings):
     settings.WEB_THREADS = 8
-    gate = FewDownloads(lambda request: StreamingHttpResponse([b"a", b"b"]) if request.path == "/file" else HttpResponse("page"))
+    gate = DownloadLimitMiddleware(lambda request: StreamingHttpResponse([b"a", b"b"]) if request.path == "/file" else HttpResponse("page"))
     request = RequestFactory()
     first, second, third = (gate(request.get("/file")) for _ in range(3))
 

@@ -8,8 +8,8 @@ import logging
 import pytest
 from django.db import DatabaseError
 
-from crawlsite.incidents import HEADER, current_id
 from crawlsite.logs import logging_setting
+from crawlsite.request_ids import HEADER, current_id
 
 
 def log_line() -> str:

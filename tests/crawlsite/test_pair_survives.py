@@ -13,7 +13,8 @@ import psycopg
 import pytest
 import redis
 
-from crawlsite.services import account, pair
+from crawlsite.services import account
+from crawlsite.services import embedded_servers as pair
 from crawlsite.services.account import Account, choose_account
 from crawlsite.services.addresses import sockets_dir
 from crawlsite.services.binaries import DEBIAN_POSTGRESQL, find_postgres

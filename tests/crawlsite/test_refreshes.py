@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from allocation.services import create_pool
 from crawling.models import AllowedNetwork, CrawlJob
 from crawling.services.creating import create_crawl
-from crawlsite import refreshes
+from crawlsite import shared_refreshes as refreshes
 from crawlsite.roles import make_roles
 from tests.crawling.conftest import CLASSES
 from tests.every_page import addresses, furnish
@@ -51,13 +51,13 @@ def browser(name: str, role: str) -> Client:
 def rendered(monkeypatch):
     """The addresses whose pages were rendered, in turn."""
     found = []
-    own = refreshes.SharedRefreshes._rendered
+    own = refreshes.SharedRefreshMiddleware._rendered
 
     def render(self, request, *args):
         found.append(request.path)
         return own(self, request, *args)
 
-    monkeypatch.setattr(refreshes.SharedRefreshes, "_rendered", render)
+    monkeypatch.setattr(refreshes.SharedRefreshMiddleware, "_rendered", render)
     return found
 
 

@@ -12,8 +12,8 @@ import redis
 
 from crawlsite.services.addresses import sockets_dir
 from crawlsite.services.child import notes_dir
+from crawlsite.services.embedded_servers import EmbeddedServers
 from crawlsite.services.errors import StartError
-from crawlsite.services.pair import Pair
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def server(request, running) -> psutil.Process:
 
 def test_second_start_in_the_same_directory_starts_nothing_and_names_the_first(running):
     """Rule 1: Valkey guards its files against nobody, so the lock does."""
-    rival = Pair(running.state_dir)
+    rival = EmbeddedServers(running.state_dir)
 
     with pytest.raises(StartError, match=f"in use by process {os.getpid()}"):
         rival.start()

@@ -6,7 +6,7 @@ import pytest
 
 from crawlsite import env
 from crawlsite.services.errors import StartError
-from crawlsite.supervisor.places import bind_host, check_free, dashboard, local_address
+from crawlsite.supervisor.listen_addresses import bind_host, check_free, dashboard, local_address
 from crawlsite.supervisor.procfile import read_procfile, variables
 from tests.crawlsite.programs import PROJECT
 

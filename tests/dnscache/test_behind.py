@@ -9,10 +9,10 @@ import time
 import pytest
 from django.db import connection
 
-from dnscache import behind
-from dnscache.behind import WriteBehind
+from dnscache import write_behind as behind
 from dnscache.models import DnsEntry
-from dnscache.regions.entry import Entry
+from dnscache.regions.entry import CachedAnswer
+from dnscache.write_behind import WriteBehind
 from tests import stack
 from tests.dnscache.regions.conftest import good
 
@@ -20,7 +20,7 @@ IS_WAITED_FOR = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'dnscac
 
 
 def entries(names, **options):
-    return [Entry(good(name, **options), now=good(name, **options).resolved_at) for name in names]
+    return [CachedAnswer(good(name, **options), now=good(name, **options).resolved_at) for name in names]
 
 
 @pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_a_closed_writer_has_written_everything():
 CHILD = """
 import django, sys, time
 django.setup()
-from dnscache.behind import WriteBehind
+from dnscache.write_behind import WriteBehind
 from dnscache.resolver import Resolver
 writer = WriteBehind()
 writer.start()

@@ -6,9 +6,9 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from dnscache import resolver, services, store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry, DnsFlush
-from dnscache.resolver import Source
+from dnscache.resolver import AnswerSource
 
 pytestmark = pytest.mark.django_db
 CHANGELIST = "admin:dnscache_dnsentry_changelist"
@@ -19,8 +19,8 @@ def test_a_flushed_name_is_asked_for_again(dns_server):
 
     assert services.flush(["a.test", "unknown.test"]) == 1
 
-    assert resolver.resolve("a.test").source is Source.LOOKUP
-    assert resolver.resolve("b.test").source is Source.MEMORY
+    assert resolver.resolve("a.test").source is AnswerSource.LOOKUP
+    assert resolver.resolve("b.test").source is AnswerSource.MEMORY
 
 
 def test_the_admin_site_shows_the_cache_and_flushes_it(admin_client, dns_server):
@@ -32,7 +32,7 @@ def test_the_admin_site_shows_the_cache_and_flushes_it(admin_client, dns_server)
     admin_client.post(reverse(CHANGELIST), {"action": "flush", "_selected_action": ["private-10-0-0-1.test"]})
 
     assert not DnsEntry.objects.exists()
-    assert resolver.resolve("private-10-0-0-1.test").source is Source.LOOKUP
+    assert resolver.resolve("private-10-0-0-1.test").source is AnswerSource.LOOKUP
 
 
 @pytest.mark.parametrize("page", ["add", "delete"])
@@ -52,8 +52,8 @@ def test_a_flush_reaches_what_another_worker_remembers_within_a_second(make_reso
     services.flush(["a.test"])
     clock.advance(1)
 
-    assert other.resolve("a.test").source is Source.LOOKUP
-    assert other.resolve("b.test").source is Source.MEMORY
+    assert other.resolve("a.test").source is AnswerSource.LOOKUP
+    assert other.resolve("b.test").source is AnswerSource.MEMORY
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_many_names_are_flushed_at_once_everywhere(make_resolver, dns_server, cl
 
     for worker in (other, here):
         found = worker.resolve_many(names, parallel=4, deadline=5)
-        assert {name for name in names if found[name].source is not Source.MEMORY} == gone
+        assert {name for name in names if found[name].source is not AnswerSource.MEMORY} == gone
 
 
 def test_a_flush_is_heeded_once(make_resolver, dns_server, clock):
@@ -86,7 +86,7 @@ def test_a_flush_is_heeded_once(make_resolver, dns_server, clock):
     other.resolve("a.test")
     clock.advance(1)
 
-    assert other.resolve("a.test").source is Source.MEMORY
+    assert other.resolve("a.test").source is AnswerSource.MEMORY
 
 
 def test_a_flush_that_becomes_visible_late_is_heeded_too(make_resolver, dns_server, clock):
@@ -99,12 +99,12 @@ def test_a_flush_that_becomes_visible_late_is_heeded_too(make_resolver, dns_serv
     DnsEntry.objects.all().delete()
     clock.advance(1)
 
-    assert other.resolve("a.test").source is Source.LOOKUP
+    assert other.resolve("a.test").source is AnswerSource.LOOKUP
 
 
 def test_an_answer_from_before_the_flush_is_not_written_after_it():
     def answer(at):
-        return Answer("late.test", Reply(Status.OK, ("192.0.2.1",), ttl=60), resolved_at=at, expires_at=at + 60)
+        return DnsAnswer("late.test", Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60), resolved_at=at, expires_at=at + 60)
 
     before = time.time() - 5
     services.flush(["late.test"])

@@ -3,10 +3,10 @@ import time
 import pytest
 
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.gate import settled
 
-OK, GONE, BROKEN = Reply(Status.OK, ("192.0.2.1",), ttl=60), Reply(Status.NXDOMAIN, ttl=60), Reply(Status.SERVFAIL)
+OK, GONE, BROKEN = Reply(DnsStatus.OK, ("192.0.2.1",), ttl=60), Reply(DnsStatus.NXDOMAIN, ttl=60), Reply(DnsStatus.SERVFAIL)
 
 
 @pytest.mark.django_db
@@ -30,7 +30,7 @@ OK, GONE, BROKEN = Reply(Status.OK, ("192.0.2.1",), ttl=60), Reply(Status.NXDOMA
 def test_a_host_passes_when_its_name_is_settled(reply, age, expires_in, retry_in, fails, passes):
     now = time.time()
     retry_at = None if retry_in is None else now + retry_in
-    store.write([Answer("a.test", reply, now - age, now + expires_in, retry_at, fails)])
+    store.write([DnsAnswer("a.test", reply, now - age, now + expires_in, retry_at, fails)])
 
     found = settled(["a.test", "unknown.test"])
 

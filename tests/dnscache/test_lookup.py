@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 from dnscache.lookup import ask, configured_servers
 from tests.dns_scenarios import PLAIN, PLAIN_V6
 from tests.nameserver import serve_names
@@ -47,18 +47,18 @@ def look_up(dns_server):
 def test_addresses_come_with_the_time_that_they_hold(look_up, name, addresses, ttl):
     reply = look_up(name)
 
-    assert (reply.status, reply.addresses, reply.ttl) == (Status.OK, addresses, ttl)
+    assert (reply.status, reply.addresses, reply.ttl) == (DnsStatus.OK, addresses, ttl)
 
 
 @pytest.mark.parametrize(
     ("name", "status", "ttl"),
     [
-        ("nx.test", Status.NXDOMAIN, 30),
-        ("nxnosoa.test", Status.NXDOMAIN, 5),
-        ("nxbig.test", Status.NXDOMAIN, 3600),
-        ("nodata.test", Status.NODATA, 30),
-        ("nodatanosoa.test", Status.NODATA, 5),
-        ("dangling.test", Status.NXDOMAIN, 30),
+        ("nx.test", DnsStatus.NXDOMAIN, 30),
+        ("nxnosoa.test", DnsStatus.NXDOMAIN, 5),
+        ("nxbig.test", DnsStatus.NXDOMAIN, 3600),
+        ("nodata.test", DnsStatus.NODATA, 30),
+        ("nodatanosoa.test", DnsStatus.NODATA, 5),
+        ("dangling.test", DnsStatus.NXDOMAIN, 30),
     ],
 )
 def test_no_addresses_is_an_answer_too(look_up, name, status, ttl):
@@ -81,7 +81,7 @@ def test_no_addresses_is_an_answer_too(look_up, name, status, ttl):
 def test_a_failing_server_is_told_from_an_answer(look_up, name, why):
     reply = look_up(name)
 
-    assert reply.status is Status.SERVFAIL
+    assert reply.status is DnsStatus.SERVFAIL
     assert why in reply.error
 
 
@@ -115,7 +115,7 @@ def test_a_lost_packet_is_sent_again_after_a_second(look_up, dns_server):
 def test_silence_ends_with_the_time_allowed(look_up, dns_server):
     reply = look_up("to.test", seconds=1.2)
 
-    assert reply.status is Status.TIMEOUT
+    assert reply.status is DnsStatus.TIMEOUT
     assert 1200 <= reply.resolve_ms < 1700
     assert dns_server.count("to.test", "A") == 2
 
@@ -135,14 +135,14 @@ def test_the_next_server_is_asked_when_one_only_names_others(dns_server):
         knowing.hosts = {"lame.test": [PLAIN]}
         reply = ask("lame.test", seconds=5, servers=(dns_server.address, knowing.address))
 
-    assert (reply.status, reply.addresses) == (Status.OK, (PLAIN,))
+    assert (reply.status, reply.addresses) == (DnsStatus.OK, (PLAIN,))
     assert dns_server.count("lame.test", "A") == 1
 
 
 def test_a_flood_of_forged_answers_is_left_at_the_deadline(look_up):
     reply = look_up("endless.test", seconds=1.2)
 
-    assert reply.status is Status.TIMEOUT
+    assert reply.status is DnsStatus.TIMEOUT
     assert reply.resolve_ms < 2000
 
 
@@ -172,7 +172,7 @@ def test_a_port_where_nobody_listens_is_told_at_once():
         nobody = taken.getsockname()
     reply = ask("plain.test", seconds=5, servers=(nobody,))
 
-    assert reply.status is Status.SERVFAIL
+    assert reply.status is DnsStatus.SERVFAIL
     assert "refused" in reply.error
     assert reply.resolve_ms < 900
 
@@ -190,5 +190,5 @@ def test_the_setting_names_the_servers(settings):
 def test_a_silent_family_leaves_the_other_time_for_tcp(look_up):
     reply = look_up("tcsix.test", seconds=3)
 
-    assert (reply.status, reply.addresses) == (Status.OK, (PLAIN,))
+    assert (reply.status, reply.addresses) == (DnsStatus.OK, (PLAIN,))
     assert reply.resolve_ms < 1900  # the first try, and no other for the family that is silent

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dnscache.errors import BadName, DnsCacheError, RefusedName
-from dnscache.names import Host, read_host
+from dnscache.names import HostName, read_host
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from dnscache.names import Host, read_host
     ],
 )
 def test_a_name_has_one_spelling(text, name):
-    assert read_host(text) == Host(name, is_literal=False)
+    assert read_host(text) == HostName(name, is_literal=False)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_a_name_has_one_spelling(text, name):
     ],
 )
 def test_an_ipv4_address_is_recognised_in_any_spelling(text):
-    assert read_host(text) == Host("127.0.0.1", is_literal=True)
+    assert read_host(text) == HostName("127.0.0.1", is_literal=True)
 
 
 @pytest.mark.parametrize(("text", "address"), [("[::1]", "::1"), ("::1", "::1"), ("[2001:DB8::0:1]", "2001:db8::1")])
 def test_an_ipv6_address_is_recognised_with_and_without_brackets(text, address):
-    assert read_host(text) == Host(address, is_literal=True)
+    assert read_host(text) == HostName(address, is_literal=True)
 
 
 @pytest.mark.parametrize(

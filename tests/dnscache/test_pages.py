@@ -12,38 +12,38 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answer_cache import AnswerCache
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.evictions import keep_history
-from dnscache.memory import Memory
+from dnscache.lookup_counter import LookupCounter
 from dnscache.models import DnsDropped, DnsEntry, DnsMinute, DnsPin
 from dnscache.regions.entry import Region
-from dnscache.regions.space import Dropped, Why
-from dnscache.resolution import Resolution, Source
+from dnscache.regions.space import EvictedAnswer, EvictionReason
+from dnscache.resolution import AnswerSource, Resolution
 from dnscache.selectors import SORTS, hard_names, overview, tree_of
-from dnscache.tally import Tally
 from dnscache.templatetags.dns import threads
 from tests.crawling.pages import browser, soup
 
 pytestmark = pytest.mark.django_db
 
 
-def know(name, status=Status.OK, ms=10, fails=0):
+def know(name, status=DnsStatus.OK, ms=10, fails=0):
     now = time.time()
-    addresses = ("192.0.2.1",) if status is Status.OK else ()
-    reply = Reply(status, addresses, name, 0, 300 if status is Status.OK else 0, ms, "192.0.2.53:53", "=boom" if fails else "")
-    store.write([Answer(name, reply, now, now + 300, now + 40 if fails else None, fails)])
+    addresses = ("192.0.2.1",) if status is DnsStatus.OK else ()
+    reply = Reply(status, addresses, name, 0, 300 if status is DnsStatus.OK else 0, ms, "192.0.2.53:53", "=boom" if fails else "")
+    store.write([DnsAnswer(name, reply, now, now + 300, now + 40 if fails else None, fails)])
 
 
-def used(source=Source.DATABASE, *, stale=False):
-    return Resolution("a.test", Status.OK, ("192.0.2.1",), 300, 0, source, 0, stale=stale)
+def used(source=AnswerSource.DATABASE, *, stale=False):
+    return Resolution("a.test", DnsStatus.OK, ("192.0.2.1",), 300, 0, source, 0, stale=stale)
 
 
 def test_counts_of_all_processes_add_up_by_the_minute():
-    one, other = Tally(), Tally()
+    one, other = LookupCounter(), LookupCounter()
     for tally in (one, other):
         for _ in range(49):
             tally.note(used(), 0.0)
-        tally.note(used(Source.LOOKUP, stale=True), 0.2)
+        tally.note(used(AnswerSource.LOOKUP, stale=True), 0.2)
         tally.note_look_ups({"queued": 3, "cut": 1, "timeout": 2, "ok": 1})
         tally.note_look_ups({"queued": 4, "cut": 1, "timeout": 2, "ok": 2})
         tally.tell()
@@ -58,7 +58,7 @@ def test_counts_of_all_processes_add_up_by_the_minute():
 
 
 def test_name_servers_that_answer_nothing_are_told_of_until_they_answer():
-    tally = Tally()
+    tally = LookupCounter()
     tally.note_look_ups({"queued": 9, "cut": 2, "timeout": 1})
     tally.tell()
     assert not overview().is_silent  # these few may be dead names
@@ -90,7 +90,7 @@ def test_hosts_waiting_are_told_over_the_hour_with_its_idle_minutes(begun, hosts
 
 def test_the_conflict_area_says_why_and_shows_the_heaviest_first():
     know("slow.test", ms=4000)
-    know("sf.test", Status.SERVFAIL, ms=100, fails=5)
+    know("sf.test", DnsStatus.SERVFAIL, ms=100, fails=5)
     know("quick.test")
     DnsEntry.objects.filter(name="sf.test").update(weight=9)
 
@@ -104,7 +104,7 @@ def test_the_conflict_area_says_why_and_shows_the_heaviest_first():
 
 def test_page_after_page_shows_every_hard_name_once_by_whatever_it_is_sorted():
     for number in range(4):
-        know(f"n{number}.test", Status.SERVFAIL, ms=100 * (number % 2), fails=1 + number % 2)
+        know(f"n{number}.test", DnsStatus.SERVFAIL, ms=100 * (number % 2), fails=1 + number % 2)
     for name in ("slow.test", "late.test"):  # never asked again by themselves
         know(name, ms=4000)
     for sort in SORTS:
@@ -131,8 +131,8 @@ def test_the_tree_has_third_level_names_below_their_second_level_one():
 
 
 def test_what_leaves_is_written_down_once():
-    memory = Memory(10)
-    memory.dropped = [Dropped("a.test", Region.REVERSE, 0.5, Why.FULL)]
+    memory = AnswerCache(10)
+    memory.dropped = [EvictedAnswer("a.test", Region.REVERSE, 0.5, EvictionReason.FULL)]
 
     keep_history(memory)
     keep_history(memory)
@@ -143,7 +143,7 @@ def test_what_leaves_is_written_down_once():
 @pytest.mark.parametrize("page", ["overview", "hard", "tree", "evictions"])
 def test_pages_show_what_is_there(page):
     know("www.example.com")
-    know("sf.test", Status.SERVFAIL, fails=1)
+    know("sf.test", DnsStatus.SERVFAIL, fails=1)
     DnsDropped.objects.create(name="sf.test", region=2, weight=0.1, why="x")
     word = {"overview": "192.0.2.53:53", "tree": "example.com"}.get(page, "sf.test")
 
@@ -151,7 +151,7 @@ def test_pages_show_what_is_there(page):
 
 
 def test_an_operator_retries_and_pins_and_it_is_written_down():
-    know("sf.test", Status.SERVFAIL, fails=1)
+    know("sf.test", DnsStatus.SERVFAIL, fails=1)
     operator = browser("operator")
 
     for deed in ("pin", "retry"):
@@ -179,7 +179,7 @@ def test_an_administrator_flushes_a_domain_and_nothing_else():
 @pytest.mark.parametrize("kind", ["csv", "json", "txt"])
 def test_the_cache_is_exported_whole(kind):
     know("a.test")
-    know("sf.test", Status.SERVFAIL, fails=1)
+    know("sf.test", DnsStatus.SERVFAIL, fails=1)
 
     text = b"".join(browser("viewer").get(reverse("dnscache:export", args=[kind]))).decode()
 

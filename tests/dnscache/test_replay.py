@@ -2,14 +2,14 @@
 
 import pytest
 
-from dnscache.answers import Status
-from dnscache.replay import Known, replay
+from dnscache.answers import DnsStatus
+from dnscache.replay import KnownLookup, replay
 
 DAY = [(float(second), "a.test") for second in range(0, 1000, 100)]
 
 
 def test_only_those_without_expiry_serve_what_has_expired():
-    figures = replay(DAY, {"a.test": Known(0.1, 250)}, capacity=10)
+    figures = replay(DAY, {"a.test": KnownLookup(0.1, 250)}, capacity=10)
 
     assert {policy: (one.look_ups, one.expired) for policy, one in figures.items()} == {
         "LRU without TTL": (1, 7),
@@ -24,7 +24,7 @@ def test_only_those_without_expiry_serve_what_has_expired():
 def test_a_name_that_fails_is_asked_for_again_and_again_only_where_failures_are_forgotten():
     trace = [(float(second), "to.test") for second in range(20)]
 
-    figures = replay(trace, {"to.test": Known(5.0, 0, Status.TIMEOUT)}, capacity=10)
+    figures = replay(trace, {"to.test": KnownLookup(5.0, 0, DnsStatus.TIMEOUT)}, capacity=10)
 
     assert figures["LRU with TTL"].look_ups == 20
     assert figures["ours"].look_ups == 3  # at once, after 5 s and after 10 s more
@@ -32,7 +32,7 @@ def test_a_name_that_fails_is_asked_for_again_and_again_only_where_failures_are_
 
 def test_a_cache_that_is_too_small_keeps_what_is_dear():
     trace = [(float(n), f"{'dear' if n % 2 else 'cheap'}{n % 40}.test") for n in range(2000)]
-    known = {name: Known(2.0 if name.startswith("dear") else 0.01, 86400) for _, name in trace}
+    known = {name: KnownLookup(2.0 if name.startswith("dear") else 0.01, 86400) for _, name in trace}
 
     figures = replay(trace, known, capacity=20)
 

@@ -5,9 +5,9 @@ import pytest
 from django.db import close_old_connections, connection
 
 from dnscache import resolver as resolver_module
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
-from dnscache.resolver import Source
+from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 
 
@@ -20,7 +20,7 @@ def test_many_hosts_cost_one_read_and_one_write(resolver, django_assert_num_quer
 
     assert found.keys() == set(hosts)
     assert {found[f"h{n}.test"].addresses for n in range(20)} == {(PLAIN,)}
-    assert [found[host].status for host in hosts[-4:]] == [Status.NXDOMAIN, Status.SERVFAIL, Status.OK, Status.REFUSED_NAME]
+    assert [found[host].status for host in hosts[-4:]] == [DnsStatus.NXDOMAIN, DnsStatus.SERVFAIL, DnsStatus.OK, DnsStatus.REFUSED_NAME]
     assert DnsEntry.objects.count() == 22
 
 
@@ -34,7 +34,11 @@ def test_what_is_known_is_not_asked_again(make_resolver, dns_server, django_asse
     with django_assert_num_queries(0):
         resolver.resolve_many(["a.test", "b.test", "c.test"], parallel=2, deadline=5)
 
-    assert [found[name].source for name in ("a.test", "b.test", "c.test")] == [Source.DATABASE, Source.DATABASE, Source.LOOKUP]
+    assert [found[name].source for name in ("a.test", "b.test", "c.test")] == [
+        AnswerSource.DATABASE,
+        AnswerSource.DATABASE,
+        AnswerSource.LOOKUP,
+    ]
     assert dns_server.count("a.test", "A") == dns_server.count("c.test", "A") == 1
 
 
@@ -60,7 +64,7 @@ def test_silent_names_hold_up_no_longer_than_the_deadline(resolver, dns_server):
     found = resolver.resolve_many(["to.a.test", "to.b.test", "to.c.test", "good.test"], parallel=2, deadline=1.2)
 
     assert time.monotonic() - begun < 2.4
-    assert {found[name].status for name in found if name.startswith("to.")} == {Status.TIMEOUT}
+    assert {found[name].status for name in found if name.startswith("to.")} == {DnsStatus.TIMEOUT}
     assert found["to.a.test"].waited >= 1.2
 
 
@@ -107,7 +111,7 @@ def test_a_thread_waits_for_anothers_look_up_no_longer_than_its_own_deadline(res
 
     impatient = resolver.resolve("slow-800.test", deadline=0.1)
 
-    assert (impatient.status, impatient.tries) == (Status.TIMEOUT, 0)
+    assert (impatient.status, impatient.tries) == (DnsStatus.TIMEOUT, 0)
     assert 0.1 <= impatient.waited < 0.6
     leader.join()
     assert resolver.resolve("slow-800.test").addresses == (PLAIN,)
@@ -129,5 +133,5 @@ def test_a_fault_of_ours_in_one_look_up_is_raised_and_lets_nobody_wait(resolver,
     monkeypatch.undo()
 
     found = resolver.resolve_many([f"h{n}.test" for n in range(8)], parallel=4, deadline=5)
-    assert {one.status for one in found.values()} == {Status.OK}
+    assert {one.status for one in found.values()} == {DnsStatus.OK}
     assert found["h3.test"].waited < 4, "it waited for the look-up that had failed"

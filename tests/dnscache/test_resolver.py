@@ -4,9 +4,9 @@ import pytest
 
 from dnscache import resolver as resolver_module
 from dnscache import store
-from dnscache.answers import Answer, Reply, Status
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry
-from dnscache.resolver import Source
+from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN, PLAIN_V6
 
 pytestmark = pytest.mark.django_db
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.django_db
 def test_a_name_is_looked_up_once_then_remembered(resolver, dns_server):
     first, second = resolver.resolve("dual.test"), resolver.resolve("DUAL.test.")
 
-    assert (first.status, first.addresses, first.source) == (Status.OK, (PLAIN, PLAIN_V6), Source.LOOKUP)
-    assert (second.name, second.addresses, second.source) == ("dual.test", (PLAIN, PLAIN_V6), Source.MEMORY)
+    assert (first.status, first.addresses, first.source) == (DnsStatus.OK, (PLAIN, PLAIN_V6), AnswerSource.LOOKUP)
+    assert (second.name, second.addresses, second.source) == ("dual.test", (PLAIN, PLAIN_V6), AnswerSource.MEMORY)
     assert dns_server.count("dual.test") == 2  # A and AAAA
 
 
@@ -26,7 +26,7 @@ def test_another_worker_finds_the_answer_in_the_database(make_resolver, dns_serv
 
     found = make_resolver().resolve("dual.test")
 
-    assert (found.addresses, found.source, found.age, found.ttl) == ((PLAIN, PLAIN_V6), Source.DATABASE, 100, 200)
+    assert (found.addresses, found.source, found.age, found.ttl) == ((PLAIN, PLAIN_V6), AnswerSource.DATABASE, 100, 200)
     assert dns_server.count("dual.test", "A") == 1
 
 
@@ -35,12 +35,12 @@ def test_an_expired_answer_is_never_served(make_resolver, dns_server, clock, wor
     resolver = make_resolver()
     resolver.resolve("ttl-30.test")
     clock.advance(29.9)
-    assert resolver.resolve("ttl-30.test").source is Source.MEMORY
+    assert resolver.resolve("ttl-30.test").source is AnswerSource.MEMORY
     clock.advance(0.1)
 
     again = (resolver if worker == "the same" else make_resolver()).resolve("ttl-30.test")
 
-    assert (again.source, again.age) == (Source.LOOKUP, 0)
+    assert (again.source, again.age) == (AnswerSource.LOOKUP, 0)
     assert dns_server.count("ttl-30.test", "A") == 2
 
 
@@ -49,7 +49,7 @@ def test_an_answer_without_a_life_is_good_for_one_use(resolver, dns_server):
     assert dns_server.count("ttl-0.test", "A") == 2
 
 
-@pytest.mark.parametrize(("name", "status"), [("nx.test", Status.NXDOMAIN), ("nodata.test", Status.NODATA)])
+@pytest.mark.parametrize(("name", "status"), [("nx.test", DnsStatus.NXDOMAIN), ("nodata.test", DnsStatus.NODATA)])
 def test_no_such_name_is_remembered_until_it_expires(make_resolver, dns_server, clock, name, status):
     resolver = make_resolver()
     assert resolver.resolve(name).status is status
@@ -68,7 +68,7 @@ def test_a_failing_name_is_left_alone_longer_each_time_then_given_up(make_resolv
         failed = make_resolver().resolve("sf.test")  # each time another worker: the count is in the row
         rests.append(failed.ttl)
         clock.advance(failed.ttl - 1)
-        assert make_resolver().resolve("sf.test").source is Source.DATABASE
+        assert make_resolver().resolve("sf.test").source is AnswerSource.DATABASE
         clock.advance(1)
 
     assert rests == [5, 10, 20, 40, 300]
@@ -100,7 +100,7 @@ def test_silence_is_a_failure_once_a_whole_try_went_by(resolver, dns_server):
 
     failed = resolver.resolve("to.test", deadline=1.1)
 
-    assert (failed.status, failed.tries) == (Status.TIMEOUT, 1)
+    assert (failed.status, failed.tries) == (DnsStatus.TIMEOUT, 1)
     assert DnsEntry.objects.get(name="to.test").status == "timeout"
 
 
@@ -110,7 +110,7 @@ def test_silence_is_a_failure_once_a_whole_try_went_by(resolver, dns_server):
 def test_an_address_is_never_asked_of_dns(resolver, dns_server, host, addresses):
     found = resolver.resolve(host)
 
-    assert (found.status, found.addresses, found.source) == (Status.OK, addresses, Source.LITERAL)
+    assert (found.status, found.addresses, found.source) == (DnsStatus.OK, addresses, AnswerSource.LITERAL)
     assert not dns_server.queries
 
 
@@ -118,14 +118,14 @@ def test_an_address_is_never_asked_of_dns(resolver, dns_server, host, addresses)
 def test_a_refused_name_is_never_asked_of_dns(resolver, dns_server, host):
     found = resolver.resolve(host)
 
-    assert (found.status, found.addresses) == (Status.REFUSED_NAME, ())
+    assert (found.status, found.addresses) == (DnsStatus.REFUSED_NAME, ())
     assert found.error
     assert not dns_server.queries
 
 
 def test_an_older_answer_never_replaces_a_newer():
     def answer(address, at):
-        return Answer("late.test", Reply(Status.OK, (address,), ttl=60), resolved_at=at, expires_at=at + 60)
+        return DnsAnswer("late.test", Reply(DnsStatus.OK, (address,), ttl=60), resolved_at=at, expires_at=at + 60)
 
     store.write([answer("192.0.2.2", at=2000)])
     store.write([answer("192.0.2.1", at=1000)])
@@ -135,10 +135,10 @@ def test_an_older_answer_never_replaces_a_newer():
 
 
 def test_an_answer_comes_back_from_the_database_as_it_went_in():
-    reply = Reply(Status.OK, ("192.0.2.1", "2001:db8::1", "::ffff:127.0.0.1"), "c.test", 0, 60, 12, "[::1]:53")
+    reply = Reply(DnsStatus.OK, ("192.0.2.1", "2001:db8::1", "::ffff:127.0.0.1"), "c.test", 0, 60, 12, "[::1]:53")
     answers = [
-        Answer("a.test", reply, 1_800_000_000.25, 1_800_000_060.25),
-        Answer("b.test", Reply(Status.TIMEOUT, error="silence"), 1_800_000_000.5, 1_800_000_000.5, 1_800_000_005.5, 1),
+        DnsAnswer("a.test", reply, 1_800_000_000.25, 1_800_000_060.25),
+        DnsAnswer("b.test", Reply(DnsStatus.TIMEOUT, error="silence"), 1_800_000_000.5, 1_800_000_000.5, 1_800_000_005.5, 1),
     ]
 
     store.write(answers)
@@ -157,8 +157,8 @@ def test_a_full_memory_forgets_what_nobody_asks_for_and_the_database_does_not(ma
 
     resolver.resolve("new.test")
 
-    assert [resolver.resolve(name).source for name in ("busy.test", "new.test")] == [Source.MEMORY] * 2
-    assert resolver.resolve("idle.test").source is Source.DATABASE
+    assert [resolver.resolve(name).source for name in ("busy.test", "new.test")] == [AnswerSource.MEMORY] * 2
+    assert resolver.resolve("idle.test").source is AnswerSource.DATABASE
 
 
 def test_several_addresses_take_turns_ipv4_first(resolver, dns_server):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dnscache.answers import LONGEST_STALE_SECONDS, Status
+from dnscache.answers import LONGEST_STALE_SECONDS, DnsStatus
 from dnscache.models import DnsEntry
-from dnscache.resolver import Source
+from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def test_addresses_outlive_their_ttl_while_the_server_fails_and_are_flagged(make
 
     found = resolver.resolve("ttl-30.test")
 
-    assert (found.status, found.addresses, found.stale, found.tries) == (Status.OK, (PLAIN,), True, 1)
+    assert (found.status, found.addresses, found.stale, found.tries) == (DnsStatus.OK, (PLAIN,), True, 1)
     assert "SERVFAIL" in found.error
     assert found.age == 31
     row = DnsEntry.objects.get()
@@ -41,8 +41,8 @@ def test_while_the_name_rests_nobody_is_asked_and_another_worker_serves_the_same
     here, there = resolver.resolve("ttl-30.test"), make_resolver().resolve("ttl-30.test")
 
     assert [(one.source, one.stale, one.addresses) for one in (here, there)] == [
-        (Source.MEMORY, True, (PLAIN,)),
-        (Source.DATABASE, True, (PLAIN,)),
+        (AnswerSource.MEMORY, True, (PLAIN,)),
+        (AnswerSource.DATABASE, True, (PLAIN,)),
     ]
     assert dns_server.count("ttl-30.test") == asked
 
@@ -61,7 +61,7 @@ def test_the_server_is_asked_again_at_least_every_half_minute_and_a_fresh_answer
 
     found = resolver.resolve("ttl-30.test")
 
-    assert (found.stale, found.tries, found.source) == (False, 0, Source.LOOKUP)
+    assert (found.stale, found.tries, found.source) == (False, 0, AnswerSource.LOOKUP)
 
 
 def test_after_a_day_there_is_nothing_left_to_serve(resolver, dns_server, clock):
@@ -71,7 +71,7 @@ def test_after_a_day_there_is_nothing_left_to_serve(resolver, dns_server, clock)
 
     found = resolver.resolve("ttl-30.test")
 
-    assert (found.status, found.addresses, found.stale) == (Status.SERVFAIL, (), False)
+    assert (found.status, found.addresses, found.stale) == (DnsStatus.SERVFAIL, (), False)
 
 
 def test_a_name_that_is_gone_is_gone(resolver, dns_server, clock):
@@ -80,7 +80,7 @@ def test_a_name_that_is_gone_is_gone(resolver, dns_server, clock):
     del dns_server.hosts["nx.test"]
     clock.advance(301)
 
-    assert resolver.resolve("nx.test").status is Status.NXDOMAIN
+    assert resolver.resolve("nx.test").status is DnsStatus.NXDOMAIN
 
 
 def test_whoever_has_stale_addresses_does_not_wait_for_a_silent_server(resolver, dns_server, clock):
@@ -130,7 +130,7 @@ def test_no_expired_answer_is_ever_served_unflagged(make_resolver, dns_server, c
             just_given = dns_server.count(subject) > asked and subject not in dns_server.failing
             if just_given:
                 given_at[subject] = clock()
-            if found.status is Status.OK:
+            if found.status is DnsStatus.OK:
                 expires_at = given_at[subject] + TTL[subject]
                 assert found.stale == (not just_given and clock() >= expires_at)
                 assert clock() < expires_at + LONGEST_STALE_SECONDS or just_given

@@ -1,12 +1,12 @@
 import pytest
 
 from dnscache import services, store
-from dnscache.answers import LONGEST_STALE_SECONDS, Answer, Reply, Status
+from dnscache.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply
 from dnscache.models import DnsEntry
-from dnscache.regions.entry import Entry, Region
+from dnscache.regions.entry import CachedAnswer, Region
 from dnscache.regions.packed import unpack
 from dnscache.regions.tree import row
-from dnscache.resolver import Source
+from dnscache.resolver import AnswerSource
 from tests.dns_scenarios import PLAIN
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def test_a_new_process_begins_with_what_the_last_one_knew(make_resolver, dns_ser
 
     with django_assert_num_queries(0):
         found = resolver.resolve_many(["www.a.test", "x.y.a.test", "nx.test", "sf.test", "slow-400.test"], parallel=6, deadline=5)
-    assert {one.source for one in found.values()} == {Source.MEMORY}
+    assert {one.source for one in found.values()} == {AnswerSource.MEMORY}
     assert found["www.a.test"].addresses == (PLAIN,)
     assert sum(dns_server.queries.values()) == asked
     space = resolver.memory.space
@@ -32,14 +32,14 @@ def test_a_new_process_begins_with_what_the_last_one_knew(make_resolver, dns_ser
 
 def test_an_entry_comes_back_as_it_went_in(clock):
     replies = [
-        Reply(Status.OK, ("192.0.2.1", "2001:db8::1"), "c\\092d.test", 0, 60, 400, "[::1]:53"),
-        Reply(Status.TIMEOUT, error="a\ttab, a\nline and a \\ backslash"),
+        Reply(DnsStatus.OK, ("192.0.2.1", "2001:db8::1"), "c\\092d.test", 0, 60, 400, "[::1]:53"),
+        Reply(DnsStatus.TIMEOUT, error="a\ttab, a\nline and a \\ backslash"),
     ]
     answers = [
-        Answer("a.test", replies[0], clock() - 0.25, clock() + 59.75),
-        Answer("b.test", replies[1], clock() - 1.5, clock() - 1.5, clock() + 3.5, 1),
+        DnsAnswer("a.test", replies[0], clock() - 0.25, clock() + 59.75),
+        DnsAnswer("b.test", replies[1], clock() - 1.5, clock() - 1.5, clock() + 3.5, 1),
     ]
-    written = [Entry(answer, now=clock()) for answer in answers]
+    written = [CachedAnswer(answer, now=clock()) for answer in answers]
     written[0].touch(clock() + 60)
     store.write_entries(written)
 
@@ -53,12 +53,12 @@ def test_an_entry_comes_back_as_it_went_in(clock):
 
 def test_only_what_is_of_use_is_loaded_the_weightiest_first(make_resolver, clock):
     def entry(name, *, ttl=60, ms=20, at=0.0):
-        answer = Answer(name, Reply(Status.OK, (PLAIN,), ttl=ttl, resolve_ms=ms), clock() + at, clock() + at + ttl)
-        return Entry(answer, now=clock() + at)
+        answer = DnsAnswer(name, Reply(DnsStatus.OK, (PLAIN,), ttl=ttl, resolve_ms=ms), clock() + at, clock() + at + ttl)
+        return CachedAnswer(answer, now=clock() + at)
 
     store.write_entries([entry("light.test"), entry("heavy.test", ms=5000), entry("stale.test", at=-90, ms=100)])
     store.write_entries([entry("useless.test", at=-61 - LONGEST_STALE_SECONDS, ms=9000)])
-    gone = Answer("gone.test", Reply(Status.NXDOMAIN, ttl=30), clock() - 31, clock() - 1)
+    gone = DnsAnswer("gone.test", Reply(DnsStatus.NXDOMAIN, ttl=30), clock() - 31, clock() - 1)
     store.write([gone])
 
     assert {name for name, _ in store.load(most=10, now=clock())} == {"heavy.test", "stale.test", "light.test"}
@@ -99,7 +99,7 @@ def test_a_full_memory_lets_go_of_what_nobody_asked_for_first(make_resolver, dns
     resolver.resolve_many(["d.test", "e.test"], parallel=2, deadline=5)
 
     known = {name for name in "abcde" if resolver.memory.knows(f"{name}.test")}
-    assert (used.source, known) == (Source.MEMORY, set("ade"))
+    assert (used.source, known) == (AnswerSource.MEMORY, set("ade"))
 
 
 @pytest.mark.parametrize("flush", [lambda: services.flush(["a.shop.test"]), lambda: services.flush_domain("shop.test"), services.flush_all])
@@ -112,7 +112,7 @@ def test_a_flush_reaches_what_was_taken_over_and_not_yet_asked_for(make_resolver
     flush()
     clock.advance(1)
 
-    assert resolver.resolve("a.shop.test").source is Source.LOOKUP
+    assert resolver.resolve("a.shop.test").source is AnswerSource.LOOKUP
 
 
 def test_a_name_that_was_taken_over_is_renewed_like_any_other(make_resolver, dns_server, clock):
@@ -121,5 +121,5 @@ def test_a_name_that_was_taken_over_is_renewed_like_any_other(make_resolver, dns
     resolver.warm_start()
     clock.advance(30)
 
-    assert resolver.resolve("ttl-30.test").source is Source.LOOKUP
-    assert resolver.resolve("ttl-30.test").source is Source.MEMORY
+    assert resolver.resolve("ttl-30.test").source is AnswerSource.LOOKUP
+    assert resolver.resolve("ttl-30.test").source is AnswerSource.MEMORY

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dnscache import wire
-from dnscache.heard import heard_from
+from dnscache.parsed_response import parse_response
 from tests.nameserver import NameServer
 
 TYPES = {"A": dns.rdatatype.A, "AAAA": dns.rdatatype.AAAA}
@@ -33,7 +33,7 @@ def by_dnspython(packet, asked):
     query = dns.message.from_wire(asked)
     try:
         response = dns.message.from_wire(packet)
-        return heard_from(response) if query.is_response(response) else None
+        return parse_response(response) if query.is_response(response) else None
     except (dns.exception.DNSException, ValueError, struct.error):
         return None
 
@@ -97,7 +97,7 @@ def test_what_is_taken_for_an_answer_has_the_id_and_the_question(rdtype, noise, 
     answer[place : place + len(noise)] = noise
     packet = bytes(answer)
 
-    if wire.match(packet, asked) is not wire.Match.NONE:
+    if wire.match(packet, asked) is not wire.PacketMatch.NONE:
         end = len(asked) - 11
         assert packet[:2] == asked[:2]
         assert packet[12:end].lower() == asked[12:end].lower() or packet[4:6] == bytes(2)

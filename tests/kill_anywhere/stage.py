@@ -17,7 +17,7 @@ import psutil
 import psycopg
 
 from crawlsite.services.addresses import database_url
-from crawlsite.services.pair import Pair
+from crawlsite.services.embedded_servers import EmbeddedServers
 from tests.crawlsite.programs import PROJECT, environment, eventually, eventually_moving
 from tests.crawlsite.supervised import Supervisor
 
@@ -45,7 +45,7 @@ VICTIMS = ("horse", "worker and horse", "postgres", "session", "valkey", "keeper
 
 def prepare(place: Path) -> None:
     """Make the servers' data, the tables and a pool."""
-    pair = Pair(place, loose=True)
+    pair = EmbeddedServers(place, loose=True)
     try:
         pair.start()
         env = environment(STATE_DIR=str(place), DEMO="false", WORKERS="2", DJANGO_SETTINGS_MODULE="crawlsite.settings")

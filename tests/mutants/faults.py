@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.planting import Fault
 
 #: leaves every decision to the services, that none is taken by the server alone
-NEVER_QUICK = Fault("allocation.services.quick:_is_plain", "if not all(", "if True or not all(")
+NEVER_QUICK = Fault("allocation.services.quick_path:_is_plain", "if not all(", "if True or not all(")
 
 #: in the pure rules, found by the machine on paper
 PURE = {
@@ -21,14 +21,14 @@ PURE = {
 #: in the services, found by the machine on PostgreSQL
 SERVICES = {
     "does not serve waiters after a release": Fault(
-        "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.RELEASED else pump(bank)"
+        "allocation.services.releases:give_back", "pump(bank)", "_ = None if kind == EventKind.RELEASED else pump(bank)"
     ),
     "does not serve waiters after a finish": Fault(
-        "allocation.services.returning:give_back", "pump(bank)", "_ = None if kind == EventKind.FINISHED else pump(bank)"
+        "allocation.services.releases:give_back", "pump(bank)", "_ = None if kind == EventKind.FINISHED else pump(bank)"
     ),
-    "serves strictly in order of arrival": Fault("allocation.services.pumping:pump", "continue", "break"),
+    "serves strictly in order of arrival": Fault("allocation.services.grants_on_release:pump", "continue", "break"),
     "makes a release as often as it is sent": Fault(
-        "allocation.services.returning:_release",
+        "allocation.services.releases:_release",
         "return _repeated(bank, holder, earlier)",
         "earlier.delete()",
     ),

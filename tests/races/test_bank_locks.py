@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from allocation.banker import Decision, Verdict
+from allocation.banker import BankVerdict, Decision
 from allocation.errors import AlreadyStarted, BankBusy, WrongIsolation
 from allocation.models import Event, EventKind, Grant, Outbox, Request, RequestState
 from allocation.services import (
@@ -34,7 +34,7 @@ def grant_in(bank, process, amounts):
     request = Request(
         id=uuid4(), pool=bank.pool, process=bank.processes[process.pk], kind="start", amounts=list(amounts), epoch=0, state="waiting"
     )
-    bank.grant(request, Decision(Verdict.GRANT))
+    bank.grant(request, Decision(BankVerdict.GRANT))
 
 
 def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result(make_pool, make_process, meanwhile):
@@ -47,7 +47,7 @@ def test_decision_waits_for_one_on_another_process_and_class_and_sees_its_result
         until_waiting(1)
         grant_in(bank, q, (0, 1))
 
-    assert rival.result().verdict is Verdict.WAIT_UNSAFE
+    assert rival.result().verdict is BankVerdict.WAIT_UNSAFE
 
 
 def test_decision_reads_processes_as_they_are_after_the_wait_for_the_lock(make_pool, make_process, meanwhile):
@@ -73,7 +73,7 @@ def test_release_serves_one_that_began_to_wait_while_it_stood_in_line(make_pool,
     with transaction.atomic(), locked_bank(pool.pk, waiter.pk) as bank:
         released = meanwhile(release_resources, process=holder.pk, epoch=1, release_id=uuid4(), amounts=None)
         until_waiting(1)
-        bank.settle(late, RequestState.WAITING, verdict=Verdict.WAIT_UNAVAILABLE, reason="")
+        bank.settle(late, RequestState.WAITING, verdict=BankVerdict.WAIT_UNAVAILABLE, reason="")
         bank.log(EventKind.WAITING, bank.processes[waiter.pk], request=late)
 
     released.result()

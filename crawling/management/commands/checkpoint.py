@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from crawling.checkpoints.directory import read_manifest
 from crawling.checkpoints.restoring import import_checkpoint
 from crawling.checkpoints.taking import take_checkpoint
-from crawling.cursors import run_of
+from crawling.cursors import get_run
 from crawling.management.doors import plain_errors, read_json_object
 from crawling.models.jobs import ENDED_STATES
 from crawling.selectors import find_crawl
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             {"export": self._export, "check": self._check, "import": self._import}[verb](options)
 
     def _export(self, options: dict[str, Any]) -> None:
-        run = run_of(find_crawl(options["crawl"]).pk, options["run"])
+        run = get_run(find_crawl(options["crawl"]).pk, options["run"])
         taken = take_checkpoint(run, options["directory"], with_archive=options["archive"])
         self.stdout.write(f"{taken.folder}: {taken.urls:,} URLs of {run}, {taken.bytes:,} bytes.")
         if taken.missing and options["archive"]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from crawling.ahead.process import NamesAhead
+from crawling.ahead.process import PreResolverProcess
 
 
 class Command(BaseCommand):
@@ -21,4 +21,4 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ending.set())
         gc.freeze()  # Django's own objects are no garbage; to look through them stopped all look-ups for a tenth of a second
-        NamesAhead(socket.gethostname()).work(ending)
+        PreResolverProcess(socket.gethostname()).work(ending)

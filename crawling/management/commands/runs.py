@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 
-from crawling.cursors import run_of
+from crawling.cursors import get_run
 from crawling.errors import BadOrder
 from crawling.management.doors import plain_errors
 from crawling.models import CrawlJob
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             if verb == "delete":
                 if run is None:
                     raise CommandError("`runs delete` wants a crawl and the number of a run.")
-                remove_run(run_of(job.pk, run), by=None)
+                remove_run(get_run(job.pk, run), by=None)
             elif verb == "keep":
                 self._keep(job, options)
             self._list(job, as_json=options["json"])

@@ -16,7 +16,7 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from crawling.management.doors import plain_errors
-from crawlsite.api.inside import NoSuchEndpoint, ask
+from crawlsite.api.internal_client import NoSuchEndpoint, ask
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 EPILOG = """examples:

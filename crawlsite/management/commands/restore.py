@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from crawling.management.doors import plain_errors
-from crawlsite.backup.loading import restore
+from crawlsite.backup.restore import restore
 
 
 class Command(BaseCommand):

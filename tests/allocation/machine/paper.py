@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from allocation import banker, fairness
-from allocation.banker import State, Verdict
+from allocation.banker import BankVerdict, State
 from allocation.errors import AllocationError
-from allocation.fairness import Asker, Rules
+from allocation.fairness import QueuedRequest, TurnRules
 from tests.allocation.machine.book import Row, Seen, Vector, Wait
 
 
@@ -176,9 +176,9 @@ class PaperBank:
         state, names = self._state(wait.name)
         decision = banker.examine(state, names.index(wait.name), wait.amounts, state_is_safe=self.is_safe)
         first = self._first_in_turn()
-        asker, rules = Asker(wait.amounts, any(row.held)), Rules(self.bypass_limit, self.capacity, (0,) * len(self.capacity))
+        asker, rules = QueuedRequest(wait.amounts, any(row.held)), TurnRules(self.bypass_limit, self.capacity, (0,) * len(self.capacity))
         refused = fairness.refusal(rules, asker, self.available, passed=self.passed[first] if first in self._ahead_of(request) else None)
-        if decision.verdict is not Verdict.GRANT or refused:
+        if decision.verdict is not BankVerdict.GRANT or refused:
             return False
         for other in self._ahead_of(request):
             self.passed[other] = min(self.passed[other] + 1, self.bypass_limit + 1)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allocation.whatif.draft import ClassText, Draft, ProcessText, draft_from, draft_of
+from allocation.whatif.draft_reading import BadDraft, read_draft, read_request
 from allocation.whatif.examples import EXAMPLES
-from allocation.whatif.reading import BadDraft, read_draft, read_request
 from tests.allocation.whatif.states import sandboxes
 
 SILBERSCHATZ = EXAMPLES["silberschatz"].sandbox

@@ -12,11 +12,11 @@ from allocation.banker import State
 from allocation.whatif.bad_file import BadFile
 from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import draft_of
+from allocation.whatif.draft_reading import read_draft
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.files import read_file
 from allocation.whatif.json_file import to_json
-from allocation.whatif.links import BadLink, LinkTooLong, Shared, from_link, to_link
-from allocation.whatif.reading import read_draft
+from allocation.whatif.links import BadLink, LinkTooLong, SharedState, from_link, to_link
 from allocation.whatif.sandbox import Sandbox
 from tests.allocation.whatif.states import large_ones
 
@@ -39,7 +39,7 @@ def test_the_page_reads_what_it_shows(sandbox, by_total):
 @given(large_ones, st.data())
 def test_a_link_leads_to_the_state_it_was_made_of(sandbox, data):
     asked = data.draw(st.none() | st.lists(st.integers(0, 9), min_size=len(sandbox.classes), max_size=len(sandbox.classes)).map(tuple))
-    shared = Shared(sandbox, data.draw(st.sampled_from(["", *sandbox.processes])), asked)
+    shared = SharedState(sandbox, data.draw(st.sampled_from(["", *sandbox.processes])), asked)
 
     assert from_link(to_link(shared)) == shared
 
@@ -53,7 +53,7 @@ def test_a_damaged_link_is_refused_in_a_sentence(text):
 @pytest.mark.parametrize("end", [1, 10, 30])
 def test_a_link_that_was_cut_off_is_refused(end):
     with pytest.raises(BadLink):
-        from_link(to_link(Shared(SILBERSCHATZ))[:-end])
+        from_link(to_link(SharedState(SILBERSCHATZ))[:-end])
 
 
 def test_a_state_too_large_for_a_link_goes_into_a_file():
@@ -61,7 +61,7 @@ def test_a_state_too_large_for_a_link_goes_into_a_file():
     sandbox = Sandbox(tuple(f"R{j}" for j in range(40)), tuple(f"P{i}" for i in range(200)), State((9,) * 40, rows, rows))
 
     with pytest.raises(LinkTooLong, match="Export it as a file"):
-        to_link(Shared(sandbox))
+        to_link(SharedState(sandbox))
     assert read_file(to_csv(sandbox).encode()) == sandbox
 
 

@@ -15,7 +15,7 @@ from allocation.whatif.csv_file import to_csv
 from allocation.whatif.draft import draft_of
 from allocation.whatif.examples import EXAMPLES
 from allocation.whatif.files import read_file
-from allocation.whatif.links import Shared, from_link, to_link
+from allocation.whatif.links import SharedState, from_link, to_link
 from allocation.whatif.sandbox import Sandbox
 from tests.allocation.conftest import ask
 from tests.crawling.pages import browser
@@ -51,7 +51,7 @@ def words(answer) -> str:
     return " ".join(BeautifulSoup(answer.content, "html.parser").main.get_text(" ").split())
 
 
-def led_to(answer) -> Shared:
+def led_to(answer) -> SharedState:
     assert answer.status_code == 302, words(answer)
     return from_link(parse_qs(urlsplit(answer.url).query)["s"][0])
 
@@ -59,7 +59,7 @@ def led_to(answer) -> Shared:
 def test_each_move_leads_to_an_address_that_has_it_all(viewer, address):
     answer = viewer.post(address, fields(SILBERSCHATZ, do="request", process="P1", request="1 0 2"))
 
-    assert led_to(answer) == Shared(SILBERSCHATZ, "P1", (1, 0, 2))
+    assert led_to(answer) == SharedState(SILBERSCHATZ, "P1", (1, 0, 2))
     assert "Safe after allocation, can be granted" in words(viewer.get(answer.url))
 
 
@@ -99,14 +99,14 @@ def test_a_mistyped_request_leaves_the_state_in_sight(viewer, address):
 
 
 def test_a_damaged_link_is_told_and_leaves_something_to_begin_with(viewer, address):
-    answer = viewer.get(address, {"s": to_link(Shared(SILBERSCHATZ))[:-3]})
+    answer = viewer.get(address, {"s": to_link(SharedState(SILBERSCHATZ))[:-3]})
 
     assert answer.status_code == 400
     assert "This link is damaged or was cut off" in words(answer)
 
 
 def test_a_link_with_a_request_of_nothing_shows_the_state(viewer, address):
-    answer = viewer.get(address, {"s": to_link(Shared(SILBERSCHATZ, "P1", (0, 0, 0))), "ask": "1"})
+    answer = viewer.get(address, {"s": to_link(SharedState(SILBERSCHATZ, "P1", (0, 0, 0))), "ask": "1"})
 
     assert "16 orders in which all can finish" in words(answer)
 
@@ -132,7 +132,7 @@ def test_the_largest_state_is_judged_shown_and_exported_though_no_link_can_carry
 def test_reduced_scope_is_distrusted_where_it_would_be_wrong(viewer, address):
     unsafe = Sandbox(("A",), ("P0", "P1", "P2"), State((2,), ((2,), (9,), (9,)), ((0,), (4,), (4,))))
 
-    answer = viewer.get(address, {"s": to_link(Shared(unsafe, "P0", (1,))), "ask": "1"})
+    answer = viewer.get(address, {"s": to_link(SharedState(unsafe, "P0", (1,))), "ask": "1"})
 
     assert "Can be granted, though the state is not safe: this process can finish" in words(answer)
     assert "indeed it is wrong: the state was not safe before the request" in words(answer)
@@ -141,7 +141,7 @@ def test_reduced_scope_is_distrusted_where_it_would_be_wrong(viewer, address):
 def test_a_claim_above_all_there_is_is_pointed_out(viewer, address):
     t4 = Sandbox(("A",), ("P0",), State((2,), ((3,),), ((0,),)))
 
-    assert "P0 claims 3 of A, of which there are 2: this can never be had." in words(viewer.get(address, {"s": to_link(Shared(t4))}))
+    assert "P0 claims 3 of A, of which there are 2: this can never be had." in words(viewer.get(address, {"s": to_link(SharedState(t4))}))
 
 
 @pytest.fixture

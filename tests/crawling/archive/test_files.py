@@ -8,7 +8,7 @@ import resource
 import pytest
 
 from crawling.archive.files import OpenFile, Slot, open_last, open_next, remove_abandoned, seal_all, this_machine
-from crawling.keeper.duties import settle_what_was_left
+from crawling.keeper.duties import settle_leftovers
 from crawling.models import ArchiveFile, Page, RunState
 from crawling.services import steering
 from crawling.services.creating import create_crawl, start_run
@@ -105,12 +105,12 @@ def test_the_keeper_closes_files_whose_shift_outlived_the_run(run):
     commit(file)
     file.close()
     steering.stop(run.crawl, by=None)
-    settle_what_was_left()
+    settle_leftovers()
     assert ArchiveFile.objects.get().sealed_at is None  # its slot is held still
     assert run.crawl.runs.get().state == RunState.STOPPED
     slot.close()
 
-    settle_what_was_left()
+    settle_leftovers()
 
     assert ArchiveFile.objects.get().sealed_at
 

@@ -9,15 +9,15 @@ import pytest
 from django.utils import timezone
 
 from allocation.services import take_lease
-from crawling.frontier.outcomes import Answer, Outcome
-from crawling.frontier.parcels import Parcel
+from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.parcels import CapturedExchange
 from crawling.frontier.recording import record
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
 from crawling.rules.exchanges import Exchange
 from crawling.services.creating import create_crawl, start_run
 from crawling.services.shifts import begin_shift
 from crawling.shift.archiving import OUTCOME_LOOKS, Archiving
-from crawling.shift.buyer import Buyer
+from crawling.shift.buyer import ShiftGrants
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier
 from tests.stack import wait_until
@@ -25,11 +25,11 @@ from tests.stack import wait_until
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 
 
-def outcome_of(number: int) -> Outcome:
+def outcome_of(number: int) -> UrlOutcome:
     exchange = Exchange(b"GET / HTTP/1.1\r\n\r\n", HEAD, BytesIO(b"%d" % number))
     url = f"http://127.0.0.1:8900/{number}"
-    answer = Answer(200, url, "text/plain", "", "", 1, number, "127.0.0.1", 0.1, timezone.now())
-    return Outcome(number, UrlState.SUCCEEDED, 200, answer=answer, parcel=Parcel(url, 0, 1, exchange))
+    answer = ServerAnswer(200, url, "text/plain", "", "", 1, number, "127.0.0.1", 0.1, timezone.now())
+    return UrlOutcome(number, UrlState.SUCCEEDED, 200, answer=answer, parcel=CapturedExchange(url, 0, 1, exchange))
 
 
 class LateQueue(SimpleQueue):
@@ -52,7 +52,7 @@ def archive(order):
     ((process, epoch),) = granted_starts()
     take_lease(process=process, epoch=epoch, worker="w")
     shift = begin_shift(RunProcess.objects.select_related("run__crawl").get(), epoch=epoch, worker="w")
-    archive = Archiving(shift, Buyer(shift), user_agent="us")
+    archive = Archiving(shift, ShiftGrants(shift), user_agent="us")
     yield archive
     archive.end()
     archive.close()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawling.documents.base import MAX_TITLE_LENGTH, MOST_TEXT, Reading, Source
+from crawling.documents.base import MAX_TITLE_LENGTH, MOST_TEXT, DocumentSource, ReadingRules
 from crawling.documents.registry import READERS, read_document
 from crawling.rules.addresses import read_address
 
@@ -41,7 +41,9 @@ PIECES += [
 PIECES += ["@import ", "url(", "\\", "'", '"', ")", ">", "=", "//", "http://", "http://a.test/x", "http://[", " ", "\n"]
 bodies = st.binary(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30).map(lambda parts: "".join(parts).encode())
 charsets = st.none() | st.sampled_from(["gbk", "utf-16", "iso-2022-jp", "utf-7", "base64", "x", "\0"]) | st.text(max_size=8)
-readings = st.sampled_from([Reading(), Reading(obey_nofollow=True, requisites=True, extract={"x": "a", "y": "img::attr(srcset)"})])
+readings = st.sampled_from(
+    [ReadingRules(), ReadingRules(obey_nofollow=True, requisites=True, extract={"x": "a", "y": "img::attr(srcset)"})]
+)
 
 CORPUS = [
     b"<" * 100_000,
@@ -78,13 +80,13 @@ def check(source):
 
 
 @given(bodies, st.sampled_from(TYPES), charsets, readings)
-@example(b"<feed xml:base=", "text/xml", None, Reading())
+@example(b"<feed xml:base=", "text/xml", None, ReadingRules())
 def test_no_bytes_whatever_raise(body, content_type, charset, reading):
-    check(Source(body, "http://a.test/d/e?f", content_type, charset, reading))
+    check(DocumentSource(body, "http://a.test/d/e?f", content_type, charset, reading))
 
 
 @pytest.mark.parametrize("number", range(len(CORPUS)))
 @pytest.mark.timeout(20)
 def test_hostile_documents_are_read_in_moments(number):
     for content_type in TYPES:
-        check(Source(CORPUS[number], "http://a.test/d/e?f", content_type))
+        check(DocumentSource(CORPUS[number], "http://a.test/d/e?f", content_type))

@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from crawling.documents.base import Source
+from crawling.documents.base import DocumentSource
 from crawling.documents.charsets import decode
 from crawling.documents.registry import read_document
 
@@ -30,7 +30,7 @@ GUESSED = sorted(TEXTS.keys() - {"gb18030"})
 
 
 def title(body, charset=None):
-    return read_document(Source(body, "http://a.test/", "text/html", charset)).title
+    return read_document(DocumentSource(body, "http://a.test/", "text/html", charset)).title
 
 
 @pytest.mark.parametrize("charset", sorted(TEXTS))
@@ -84,7 +84,7 @@ def test_a_label_means_what_the_web_means_by_it(label, meant, text, type_):
     body = text.encode(meant)
 
     assert decode(body, label)[0] == text
-    assert read_document(Source(body, "http://a.test/", type_, label)).text.strip() == text
+    assert read_document(DocumentSource(body, "http://a.test/", type_, label)).text.strip() == text
 
 
 @pytest.mark.parametrize("label", ["no-such-charset", "base64", "rot13", "utf\0-8", "", "hex", "idna", "unicode_escape", "zip"])

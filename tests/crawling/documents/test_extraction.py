@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawling.documents.base import Reading, Source
+from crawling.documents.base import DocumentSource, ReadingRules
 from crawling.documents.registry import read_document
 from crawling.rules.selectors import BadSelector, read_selector
 
@@ -12,7 +12,7 @@ HTML = """<?xml version="1.0"?><html><body><h1>The  <b>Title</b></h1>
 
 
 def extracted(html=HTML, **rules):
-    return read_document(Source(html.encode(), "http://a.test/", "text/html", "utf-8", Reading(extract=rules))).extracted
+    return read_document(DocumentSource(html.encode(), "http://a.test/", "text/html", "utf-8", ReadingRules(extract=rules))).extracted
 
 
 def test_every_match_gives_its_text_as_one_line():

@@ -2,14 +2,14 @@
 
 import pytest
 
-from crawling.documents.base import Reading, Source
+from crawling.documents.base import DocumentSource, ReadingRules
 from crawling.documents.html import read
 
 URL = "http://a.test/d/e"
 
 
 def document(html, **reading):
-    return read(Source(html if isinstance(html, bytes) else html.encode(), URL, "text/html", "utf-8", Reading(**reading)))
+    return read(DocumentSource(html if isinstance(html, bytes) else html.encode(), URL, "text/html", "utf-8", ReadingRules(**reading)))
 
 
 def links(html, **reading):

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from crawling.documents import archive
-from crawling.documents.base import Source
+from crawling.documents.base import DocumentSource
 from crawling.documents.registry import MODULES, read_document, reader_of
 
 URL = "http://a.test/d/e"
@@ -28,12 +28,12 @@ INDEX = b'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sit
 
 
 def links(body, content_type, url=URL):
-    return [address.url.removeprefix("http://a.test") for address in read_document(Source(body, url, content_type)).links]
+    return [address.url.removeprefix("http://a.test") for address in read_document(DocumentSource(body, url, content_type)).links]
 
 
 @pytest.mark.parametrize("content_type", ["application/atom+xml", "text/xml"])
 def test_atom_feeds_lead_to_their_entries_and_neighbours(content_type):
-    document = read_document(Source(ATOM, URL, content_type))
+    document = read_document(DocumentSource(ATOM, URL, content_type))
 
     assert links(ATOM, content_type) == ["/feed", "/f/?page=2", "/f/1", "/1.mp3"]
     assert (document.title, document.author) == ("News", "Me")
@@ -41,7 +41,7 @@ def test_atom_feeds_lead_to_their_entries_and_neighbours(content_type):
 
 @pytest.mark.parametrize("content_type", ["application/rss+xml", "application/xml"])
 def test_rss_feeds_lead_to_their_items(content_type):
-    document = read_document(Source(RSS, URL, content_type))
+    document = read_document(DocumentSource(RSS, URL, content_type))
 
     assert links(RSS, content_type) == ["/", "/1?a=1&b=2", "/g", "/1.mp3", "/2"]
     assert (document.title, document.description) == ("News", "All of it")
@@ -63,9 +63,9 @@ def test_packed_sitemaps_are_unpacked(content_type):
 
 
 def test_a_bomb_is_unpacked_no_further_than_a_sitemap_may_be_long():
-    assert len(b"".join(archive.Unpacked(gzip.compress(b"x" * 10_000_000), 1000))) == 1000
-    assert list(archive.Unpacked(b"\x1f\x8b\x08nonsense", 9)) == []
-    assert list(archive.Unpacked(zlib.compress(b"x"), 9)) == []
+    assert len(b"".join(archive.UnpackedDocument(gzip.compress(b"x" * 10_000_000), 1000))) == 1000
+    assert list(archive.UnpackedDocument(b"\x1f\x8b\x08nonsense", 9)) == []
+    assert list(archive.UnpackedDocument(zlib.compress(b"x"), 9)) == []
 
 
 def test_entities_of_xml_are_never_expanded():

@@ -8,7 +8,7 @@ import time
 import pytest
 from urllib3 import HTTPHeaderDict
 
-from crawling.documents.base import Reading, Source
+from crawling.documents.base import DocumentSource, ReadingRules
 from crawling.documents.registry import read_document
 from crawling.fetchers.cookies import Cookies
 
@@ -144,8 +144,8 @@ def test_cookies_of_any_shape_are_read_in_moments(unit):
 def check(case, size):
     content_type, make = CASES[case]
     rules = {"x": "p > b", "y": "li:nth-of-type(2)", "z": "a ~ a::attr(href)"}
-    reading = Reading(requisites=True, extract=rules)
-    source = Source(make(size), "http://a.test/d/e", content_type, None, reading)
+    reading = ReadingRules(requisites=True, extract=rules)
+    source = DocumentSource(make(size), "http://a.test/d/e", content_type, None, reading)
     seconds, growth = in_a_process(lambda: read_document(source))
 
     assert seconds < MOST_SECONDS

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from crawling.documents.base import Source
+from crawling.documents.base import DocumentSource
 from crawling.documents.registry import read_document
 from crawling.documents.sitemap import CHUNK_BYTES
 
@@ -19,7 +19,7 @@ def entries(count):
 
 def read(body, content_type="text/xml", charset=None):
     body = body.encode() if isinstance(body, str) else body
-    return read_document(Source(body, URL, content_type, charset))
+    return read_document(DocumentSource(body, URL, content_type, charset))
 
 
 def paths(document):

@@ -9,9 +9,9 @@ from pypdf.annotations import Link
 from pypdf.generic import NameObject, TextStringObject
 
 from crawling.documents import pdf
-from crawling.documents.base import Document, Source
+from crawling.documents.base import Document, DocumentSource
 from crawling.documents.registry import read_document
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 
 
 def made(*addresses, title="A report", password=None):
@@ -29,7 +29,7 @@ def made(*addresses, title="A report", password=None):
 
 
 def document(body):
-    return read_document(Source(body, "http://a.test/d/report.pdf", "application/pdf"))
+    return read_document(DocumentSource(body, "http://a.test/d/report.pdf", "application/pdf"))
 
 
 def urls(body):
@@ -44,7 +44,7 @@ def test_a_pdf_leads_to_what_its_pages_link_to():
 
 
 def test_a_pdf_that_anyone_may_open_is_read_and_one_with_a_password_says_nothing():
-    assert document(made("http://a.test/x", password="secret")) == Document(unread=Unread.BROKEN)
+    assert document(made("http://a.test/x", password="secret")) == Document(unread=TruncationReason.BROKEN)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
@@ -67,10 +67,10 @@ def test_a_program_that_takes_too_long_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(pdf, "PROGRAM", endless)
     monkeypatch.setattr(pdf, "LONGEST_SECONDS", 0.3)
 
-    assert document(made("http://a.test/x")) == Document(unread=Unread.TIME)
+    assert document(made("http://a.test/x")) == Document(unread=TruncationReason.TIME)
 
 
 def test_a_larger_file_than_is_read_is_left_alone(monkeypatch):
     monkeypatch.setattr(pdf, "MOST_BYTES", 100)
 
-    assert document(made("http://a.test/x")) == Document(unread=Unread.SIZE)
+    assert document(made("http://a.test/x")) == Document(unread=TruncationReason.SIZE)

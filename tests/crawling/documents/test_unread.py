@@ -6,9 +6,9 @@ import random
 import pytest
 
 from crawling.documents import pdf, sitemap, tree
-from crawling.documents.base import Source
+from crawling.documents.base import DocumentSource
 from crawling.documents.registry import read_document
-from crawling.rules.unread import Unread
+from crawling.rules.unread import TruncationReason
 from tests.crawling.documents.test_limits import HTML
 
 MIB = 2**20
@@ -26,7 +26,7 @@ def links(count):
 
 
 def why(body, content_type="text/html"):
-    return read_document(Source(body, "http://a.test/d/e", content_type)).unread
+    return read_document(DocumentSource(body, "http://a.test/d/e", content_type)).unread
 
 
 WHOLE = {
@@ -42,16 +42,16 @@ WHOLE = {
     "no text": ("application/octet-stream", lambda: b"x"),
 }
 CUT = {
-    "large HTML": ("text/html", lambda: b"<p>%s</p>" % (b"x" * 993) * (5 * 1024), Unread.SIZE),
-    "HTML that grows": ("text/html", lambda: HTML["formatting opened again"](MIB), Unread.MEMORY),
-    "too many links": ("text/html", lambda: links(50_001), Unread.LINKS),
-    "a long sitemap": ("text/xml", lambda: urlset(50_001), Unread.LINKS),
-    "long addresses": ("text/xml", lambda: urlset(2500, LONG), Unread.LINKS),
-    "a large feed": ("text/xml", lambda: b"<rss>" + b"<item/>" * (3 * MIB // 7), Unread.SIZE),
-    "a cut sitemap": ("text/xml", lambda: gzip.compress(urlset(3) + NOISE)[:-9999], Unread.BROKEN),
-    "a large sheet": ("text/css", lambda: b"a{}" * (5 * MIB // 3), Unread.SIZE),
-    "large text": ("text/plain", lambda: b"x " * (5 * MIB // 2), Unread.SIZE),
-    "no end of PDF": ("application/pdf", lambda: b"%PDF-1.7 and nothing else", Unread.BROKEN),
+    "large HTML": ("text/html", lambda: b"<p>%s</p>" % (b"x" * 993) * (5 * 1024), TruncationReason.SIZE),
+    "HTML that grows": ("text/html", lambda: HTML["formatting opened again"](MIB), TruncationReason.MEMORY),
+    "too many links": ("text/html", lambda: links(50_001), TruncationReason.LINKS),
+    "a long sitemap": ("text/xml", lambda: urlset(50_001), TruncationReason.LINKS),
+    "long addresses": ("text/xml", lambda: urlset(2500, LONG), TruncationReason.LINKS),
+    "a large feed": ("text/xml", lambda: b"<rss>" + b"<item/>" * (3 * MIB // 7), TruncationReason.SIZE),
+    "a cut sitemap": ("text/xml", lambda: gzip.compress(urlset(3) + NOISE)[:-9999], TruncationReason.BROKEN),
+    "a large sheet": ("text/css", lambda: b"a{}" * (5 * MIB // 3), TruncationReason.SIZE),
+    "large text": ("text/plain", lambda: b"x " * (5 * MIB // 2), TruncationReason.SIZE),
+    "no end of PDF": ("application/pdf", lambda: b"%PDF-1.7 and nothing else", TruncationReason.BROKEN),
 }
 
 
@@ -73,8 +73,8 @@ def test_what_was_not_says_why(name, monkeypatch):
 def test_a_packed_sitemap_that_is_larger_than_one_may_be_is_read_in_part(monkeypatch):
     monkeypatch.setattr(sitemap, "MOST_BYTES", 100_000)
 
-    assert why(gzip.compress(urlset(5000)), "application/gzip") == Unread.SIZE
-    assert why(urlset(5000), "text/xml") == Unread.SIZE
+    assert why(gzip.compress(urlset(5000)), "application/gzip") == TruncationReason.SIZE
+    assert why(urlset(5000), "text/xml") == TruncationReason.SIZE
 
 
 def test_what_takes_more_memory_than_there_is_says_so(monkeypatch):
@@ -82,7 +82,7 @@ def test_what_takes_more_memory_than_there_is_says_so(monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("crawling.documents.registry.READERS", {"text/plain": runs_out})
-    assert why(b"x", "text/plain") == Unread.MEMORY
+    assert why(b"x", "text/plain") == TruncationReason.MEMORY
 
 
 def test_what_takes_more_time_than_there_is_says_so(monkeypatch):
@@ -90,10 +90,10 @@ def test_what_takes_more_time_than_there_is_says_so(monkeypatch):
         monkeypatch.setattr(module, "MOST_SECONDS", -1)
     monkeypatch.setattr(pdf, "LONGEST_SECONDS", 0.001)
 
-    assert why(b"<p>" * 10_000) == Unread.TIME
-    assert why(urlset(5000), "text/xml") == Unread.TIME
-    assert why(b"%PDF-1.7", "application/pdf") == Unread.TIME
+    assert why(b"<p>" * 10_000) == TruncationReason.TIME
+    assert why(urlset(5000), "text/xml") == TruncationReason.TIME
+    assert why(b"%PDF-1.7", "application/pdf") == TruncationReason.TIME
 
 
 def test_every_reason_has_its_sentence():
-    assert all(reason.sentence.endswith(".") for reason in Unread)
+    assert all(reason.sentence.endswith(".") for reason in TruncationReason)

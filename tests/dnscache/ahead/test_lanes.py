@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from dnscache.ahead.lanes import Job, Lane
+from dnscache.preresolver.lanes import Lane, LookupJob
 
 
 class Work:
@@ -42,7 +42,7 @@ def lane(work):
 
 def test_a_lane_without_threads_only_collects_then_begins_with_the_earliest_due(lane, work):
     for due, name in ((3, "c"), (1, "a"), (2, "b")):
-        lane.put(Job(due, name))
+        lane.put(LookupJob(due, name))
     assert lane.depth == 3
 
     lane.resize(1)
@@ -54,7 +54,7 @@ def test_a_lane_without_threads_only_collects_then_begins_with_the_earliest_due(
 def test_a_lane_that_shrinks_lets_its_threads_finish_and_then_uses_fewer(lane, work):
     lane.resize(2)
     for due, name in enumerate("abcd"):
-        lane.put(Job(due, name))
+        lane.put(LookupJob(due, name))
     work.wait_for("a", "b")
 
     lane.resize(1)
@@ -69,7 +69,7 @@ def test_a_lane_that_shrinks_lets_its_threads_finish_and_then_uses_fewer(lane, w
 def test_closing_returns_what_was_not_begun(lane, work):
     lane.resize(1)
     for due, name in enumerate("abc"):
-        lane.put(Job(due, name))
+        lane.put(LookupJob(due, name))
     work.wait_for("a")
 
     left = lane.close(0.01)

@@ -2,14 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.ahead.plan import NEW_NAMES_A_MINUTE, Crowds, Pace, TokenBucket, must_ask, threads_for
-from dnscache.answers import Reply, Status, answer_from
-from dnscache.regions.entry import Entry
+from dnscache.answers import DnsStatus, Reply, answer_from
+from dnscache.preresolver.plan import NEW_NAMES_A_MINUTE, LookupRate, MadeUpNameDetector, TokenBucket, must_ask, threads_for
+from dnscache.regions.entry import CachedAnswer
 from tests.dnscache.regions.conftest import NOW, failed, good
 
 
 def asks(answer, *, now, due):
-    return must_ask(Entry(answer, now=NOW), now=NOW + now, due=NOW + due)
+    return must_ask(CachedAnswer(answer, now=NOW), now=NOW + now, due=NOW + due)
 
 
 def test_a_name_that_nobody_knows_is_asked_for():
@@ -44,12 +44,12 @@ def test_a_host_that_stays_overdue_is_kept_answered_without_a_storm():
 
 def test_a_name_that_rests_after_a_failure_is_left_alone():
     assert [asks(failed("a.com", rest=5), now=now, due=1) for now in (0, 4.9, 5)] == [False, False, True]
-    stale = answer_from("a.com", Reply(Status.SERVFAIL), previous=good("a.com", ttl=10), now=NOW + 11)
+    stale = answer_from("a.com", Reply(DnsStatus.SERVFAIL), previous=good("a.com", ttl=10), now=NOW + 11)
     assert [asks(stale, now=now, due=12) for now in (12, 15.9, 16)] == [False, False, True]
 
 
 def test_a_popular_name_is_renewed_when_a_tenth_of_its_life_is_left():
-    popular, idle = Entry(good("a.com", ttl=600), now=NOW), Entry(good("b.com", ttl=600), now=NOW)
+    popular, idle = CachedAnswer(good("a.com", ttl=600), now=NOW), CachedAnswer(good("b.com", ttl=600), now=NOW)
     for second in range(0, 540, 10):
         popular.touch(NOW + second)
 
@@ -78,7 +78,7 @@ def test_there_is_always_a_thread_and_never_one_without_a_name(names, per_second
 
 
 def test_the_pace_is_that_of_the_last_half_minute():
-    pace = Pace(0)
+    pace = LookupRate(0)
     assert pace.seconds(0) == 0.1
     pace.begin(600, 0)
     pace.end(4.0, 0)
@@ -116,7 +116,7 @@ def test_a_bucket_starts_slowly():
 
 
 def test_names_that_somebody_makes_up_are_noticed():
-    crowds = Crowds(0)
+    crowds = MadeUpNameDetector(0)
     assert not any(crowds.is_one_too_many(f"{n}.spam.com", 1) for n in range(NEW_NAMES_A_MINUTE))
     assert crowds.is_one_too_many("more.spam.com", 1)
     assert not crowds.is_one_too_many("www.good.com", 1)

@@ -7,11 +7,11 @@ import pytest
 from django.db import connection
 
 from dnscache import services
-from dnscache.ahead.plan import NEW_NAMES_A_MINUTE
-from dnscache.ahead.preresolver import PreResolver
-from dnscache.answers import Status
+from dnscache.answers import DnsStatus
 from dnscache.models import DnsEntry
-from dnscache.resolver import Resolver, Source
+from dnscache.preresolver.plan import NEW_NAMES_A_MINUTE
+from dnscache.preresolver.preresolver import PreResolver
+from dnscache.resolver import AnswerSource, Resolver
 from tests.dns_scenarios import PLAIN
 
 pytestmark = pytest.mark.django_db
@@ -67,15 +67,15 @@ def test_hosts_that_come_due_are_resolved_before_anybody_asks(ahead, dns_server,
     ahead.all_delivered()
 
     assert {host: one.status for host, one in ahead.delivered.items()} == {
-        "a.test": Status.OK,
-        "B.test": Status.OK,
-        "nx.test": Status.NXDOMAIN,
-        "127.1": Status.OK,
-        "localhost": Status.REFUSED_NAME,
+        "a.test": DnsStatus.OK,
+        "B.test": DnsStatus.OK,
+        "nx.test": DnsStatus.NXDOMAIN,
+        "127.1": DnsStatus.OK,
+        "localhost": DnsStatus.REFUSED_NAME,
     }
     assert DnsEntry.objects.count() == 3
     with django_assert_num_queries(0):
-        assert ahead.resolver.resolve("b.test").source is Source.MEMORY
+        assert ahead.resolver.resolve("b.test").source is AnswerSource.MEMORY
     assert dns_server.count("b.test", "A") == 1
 
 
@@ -132,14 +132,14 @@ def test_a_dead_name_is_tried_three_times_then_rests_and_recovers(make_ahead, ma
     ahead.want("to.test")
     ahead.all_delivered()
     dead = ahead.delivered["to.test"]
-    assert (dead.status, dead.tries, dns_server.count("to.test", "A")) == (Status.TIMEOUT, 1, 3)
+    assert (dead.status, dead.tries, dns_server.count("to.test", "A")) == (DnsStatus.TIMEOUT, 1, 3)
     for _ in range(5):
         ahead.pre.turn(wait=0)
     assert ahead.pre.counts["queued"] == 1
 
     dns_server.hosts["to.test"] = [PLAIN]
     clock.advance(5)
-    ahead.until(lambda: ahead.delivered["to.test"].status is Status.OK)
+    ahead.until(lambda: ahead.delivered["to.test"].status is DnsStatus.OK)
 
 
 def test_an_answer_that_would_expire_is_renewed_just_ahead_of_need(make_ahead, make_resolver, dns_server, clock):
@@ -194,7 +194,7 @@ def test_with_one_slot_the_lanes_take_turns_and_all_are_answered(make_ahead, dns
 
     ahead.all_delivered()
 
-    assert {one.status for one in ahead.delivered.values()} == {Status.OK}
+    assert {one.status for one in ahead.delivered.values()} == {DnsStatus.OK}
     assert dns_server.most_in_flight <= 2 + 2  # the server goes on with what was cut
 
 
@@ -273,5 +273,5 @@ def test_closed_it_leaves_nobody_waiting(ahead, dns_server):
 
     assert time.monotonic() - begun < 4
     asked = dns_server.count("to.test", "A")
-    assert ahead.resolver.resolve("to.test", deadline=0.1).status is Status.TIMEOUT
+    assert ahead.resolver.resolve("to.test", deadline=0.1).status is DnsStatus.TIMEOUT
     assert dns_server.count("to.test", "A") == asked + 1  # a look-up of its own: there was none left to join

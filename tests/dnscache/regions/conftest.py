@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from dnscache.answers import Answer, Reply, Status
-from dnscache.regions.entry import Entry
+from dnscache.answers import DnsAnswer, DnsStatus, Reply
+from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.space import CacheSpace
 
 NOW = 1_800_000_000.0
 
 
 def good(name, *, ms=20, ttl=300, at=NOW, address="192.0.2.1"):
-    return Answer(name, Reply(Status.OK, (address,), name, 0, ttl, ms, "192.0.2.53:53"), at, at + ttl)
+    return DnsAnswer(name, Reply(DnsStatus.OK, (address,), name, 0, ttl, ms, "192.0.2.53:53"), at, at + ttl)
 
 
-def failed(name, *, ms=5000, fails=1, rest=5, at=NOW, status=Status.TIMEOUT):
-    return Answer(name, Reply(status, resolve_ms=ms, error="silence"), at, at, at + rest, fails)
+def failed(name, *, ms=5000, fails=1, rest=5, at=NOW, status=DnsStatus.TIMEOUT):
+    return DnsAnswer(name, Reply(status, resolve_ms=ms, error="silence"), at, at, at + rest, fails)
 
 
 def entry(name, **options):
-    return Entry(good(name, **options), now=options.get("at", NOW))
+    return CachedAnswer(good(name, **options), now=options.get("at", NOW))
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.answers import Status
-from dnscache.regions.entry import Entry
+from dnscache.answers import DnsStatus
+from dnscache.regions.entry import CachedAnswer
 from dnscache.regions.reverse import ReverseRegion
 from tests.dnscache.regions.conftest import NOW, failed, good
 
@@ -11,7 +11,7 @@ from tests.dnscache.regions.conftest import NOW, failed, good
 def region(*answers):
     made = ReverseRegion()
     for answer in answers:
-        made.add(Entry(answer, now=NOW), now=NOW)
+        made.add(CachedAnswer(answer, now=NOW), now=NOW)
     return made
 
 
@@ -27,7 +27,7 @@ def test_table_3_leads_to_the_row_with_address_and_weight():
 def test_the_area_is_sorted_by_weight_the_heaviest_first():
     made = region(good("light.com", ms=400), good("heavy.com", ms=4000), good("middle.com", ms=1000))
     made.remove("middle.com")
-    made.add(Entry(good("new.com", ms=2000), now=NOW), now=NOW)
+    made.add(CachedAnswer(good("new.com", ms=2000), now=NOW), now=NOW)
 
     made.sort(NOW)
 
@@ -40,7 +40,7 @@ def test_the_area_is_sorted_by_weight_the_heaviest_first():
     [
         (good("a.com", ms=400), "slow"),
         (failed("a.com"), "no answer in time"),
-        (failed("a.com", status=Status.SERVFAIL), "the name server failed"),
+        (failed("a.com", status=DnsStatus.SERVFAIL), "the name server failed"),
     ],
 )
 def test_every_row_says_why_the_name_is_hard(answer, reason):
@@ -74,7 +74,7 @@ def test_table_and_area_agree_whatever_comes_and_goes(steps):
     made, model = ReverseRegion(), {}
     for step, name, seconds in steps:
         if step == "add":
-            model[name] = Entry(failed(name, ms=seconds * 1000), now=NOW)
+            model[name] = CachedAnswer(failed(name, ms=seconds * 1000), now=NOW)
             made.add(model[name], now=NOW)
         elif step == "remove" and name in model:
             made.remove(name)

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dnscache.answers import LONGEST_STALE_SECONDS, Answer, Reply, Status, answer_from
+from dnscache.answers import LONGEST_STALE_SECONDS, DnsAnswer, DnsStatus, Reply, answer_from
 from dnscache.regions.entry import Region
-from dnscache.regions.space import CacheSpace, Why
+from dnscache.regions.space import CacheSpace, EvictionReason
 from tests.dnscache.regions.conftest import NOW, failed, good
 
 
@@ -20,9 +20,9 @@ def test_a_quick_success_goes_forward_and_a_slow_one_in_reverse(space, ms, expec
     assert ("a.com" in space.forward.table2, "a.com" in space.reverse.table3) == (expected is Region.FORWARD, expected is Region.REVERSE)
 
 
-@pytest.mark.parametrize("status", [Status.NXDOMAIN, Status.NODATA])
+@pytest.mark.parametrize("status", [DnsStatus.NXDOMAIN, DnsStatus.NODATA])
 def test_no_address_goes_in_reverse_however_quick(space, status):
-    space.put(Answer("a.com", Reply(status, ttl=30, resolve_ms=1), NOW, NOW + 30), NOW)
+    space.put(DnsAnswer("a.com", Reply(status, ttl=30, resolve_ms=1), NOW, NOW + 30), NOW)
     assert region(space, "a.com") is Region.REVERSE
 
 
@@ -38,7 +38,7 @@ def test_a_failure_goes_in_reverse_and_a_quick_answer_brings_the_name_back(space
 
 def test_addresses_kept_through_a_failure_lie_in_reverse_with_the_reason(space):
     space.put(good("a.com", ttl=10), NOW)
-    space.put(answer_from("a.com", Reply(Status.SERVFAIL), previous=space.entries["a.com"].answer, now=NOW + 11), NOW + 11)
+    space.put(answer_from("a.com", Reply(DnsStatus.SERVFAIL), previous=space.entries["a.com"].answer, now=NOW + 11), NOW + 11)
 
     assert region(space, "a.com") is Region.REVERSE
     assert space.entries["a.com"].addresses == ("192.0.2.1",)
@@ -70,7 +70,7 @@ def test_a_full_cache_drops_what_saves_least(space):
 
     [dropped] = space.put(good("new.com"), NOW)
 
-    assert (dropped.name, dropped.region, dropped.why) == ("cheap.com", Region.FORWARD, Why.FULL)
+    assert (dropped.name, dropped.region, dropped.why) == ("cheap.com", Region.FORWARD, EvictionReason.FULL)
     assert space.entries.keys() == {"dear.com", "middle.com", "new.com"}
 
 
@@ -93,7 +93,7 @@ def test_the_purge_drops_what_nobody_may_be_served_any_more(space):
     space.put(failed("b.com", rest=5), NOW)
 
     assert space.purge(NOW + 304) == []
-    assert [(dropped.name, dropped.why) for dropped in space.purge(NOW + 305)] == [("b.com", Why.OLD)]
+    assert [(dropped.name, dropped.why) for dropped in space.purge(NOW + 305)] == [("b.com", EvictionReason.OLD)]
     assert space.purge(NOW + 59 + LONGEST_STALE_SECONDS) == []
     assert [dropped.name for dropped in space.purge(NOW + 60 + LONGEST_STALE_SECONDS)] == ["a.com"]
 
@@ -105,7 +105,7 @@ def test_the_purge_drops_light_idle_rows_of_the_conflict_area_only(space):
 
     dropped = space.purge(NOW + 601)
 
-    assert {(one.name, one.why) for one in dropped} == {("slow0.com", Why.LIGHT), ("slow1.com", Why.LIGHT)}
+    assert {(one.name, one.why) for one in dropped} == {("slow0.com", EvictionReason.LIGHT), ("slow1.com", EvictionReason.LIGHT)}
 
 
 def test_the_purge_cuts_third_level_names_beyond_their_share():

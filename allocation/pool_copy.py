@@ -1,0 +1,58 @@
+"""Copy a live pool into a state to try things on. What becomes of the copy changes nothing in the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from allocation.banker import State
+from allocation.selectors import bank_view
+from allocation.snapshot import ProcessRow
+from allocation.whatif.sandbox import MOST_LETTERS, MOST_PROCESSES, Sandbox
+
+ROOM_FOR_A_NUMBER = 24
+
+
+@dataclass(frozen=True)
+class PoolCopy:
+    """`ids` are the pool's processes in the order of the copy's rows.
+
+    `not_fetched_urls` are those that nobody's safety rests on: who keeps units in a reservation, and who holds nothing and can be
+    served only once a reservation has ended; and of a pool with more than MOST_PROCESSES, those that hold nothing.
+    """
+
+    name: str
+    sandbox: Sandbox
+    ids: tuple[int, ...]
+    left_out: tuple[ProcessRow, ...]
+
+
+def copy_of(pool: int, *, asker: int | None = None) -> PoolCopy:
+    """The pool as it stands, with the process `asker` whatever it holds. Raises UnknownPool."""
+    view = bank_view(pool)
+    out = {process.id for process in (*view.reserved, *view.held_off)} - {asker}
+    out |= {process.id for process in view.reserved}
+    rows = [process for process in view.processes if process.id not in out]
+    rows = sorted(rows, key=lambda process: process.id != asker and not any(process.allocation))[:MOST_PROCESSES]
+    rows.sort(key=lambda process: process.id)
+    kept = {process.id for process in rows}
+    state = State(
+        tuple(resource.available for resource in view.resources),
+        tuple(process.maximum for process in rows),
+        tuple(process.allocation for process in rows),
+    )
+    classes = tuple(resource.key for resource in view.resources)
+    left_out = tuple(process for process in view.processes if process.id not in kept)
+    return PoolCopy(view.name, Sandbox(classes, _names(rows), state), tuple(process.id for process in rows), left_out)
+
+
+def _names(rows: Iterable[ProcessRow]) -> tuple[str, ...]:
+    """Labels as a page or a file can show them, with the number behind where two are the same."""
+    names: dict[str, None] = {}
+    for row in rows:
+        shown = "".join(sign if sign.isprintable() else " " for sign in row.label).strip()[: MOST_LETTERS - ROOM_FOR_A_NUMBER].strip()
+        # Somebody may have named a process as another is named here: then both have the number, and one has it twice.
+        while not shown or shown in names:
+            shown = f"{shown} ({row.id})".strip()
+        names[shown] = None
+    return tuple(names)

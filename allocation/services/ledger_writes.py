@@ -1,0 +1,93 @@
+"""The rows of a grant and of a release, each written by one call of the server; nothing else does.
+
+The functions are in `allocation/sql`. They go by the rows of the pool and of the process, so what
+was changed before must have been written. The caller holds the pool's lock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError
+
+from allocation.banker import Vector
+from allocation.errors import LedgerBroken
+from allocation.models import EventKind, Process, Request
+from allocation.services.transaction import call_within
+
+POOL = "(SELECT p FROM allocation_pool AS p WHERE p.id = %s)"
+PROCESS = "(SELECT p FROM allocation_process AS p WHERE p.id = %s)"
+ASKED = "%s::uuid, %s, %s::integer[]"
+GRANT = f"allocation_write_grant({POOL}, {PROCESS}, {ASKED}, %s::bigint[], %s, %s::float8, %s::float8)"
+RELEASE = f"allocation_write_release({POOL}, {PROCESS}, %s::integer[], %s, %s, %s::uuid, %s)"
+SHIFT = "allocation_begin_shift(%s::bigint, %s::integer[], %s::float8)"
+#: SQLSTATE of a release that the open grants do not cover
+UNCOVERED = "23000"
+
+
+class WrittenGrant(NamedTuple):
+    """What was written: the grant's id, its shift, and Available and Allocation after it."""
+
+    grant_id: int
+    shift: int
+    available: Vector
+    held: Vector
+
+
+def write_grant(
+    request: Request,
+    sequence: Sequence[int],
+    *,
+    others_wait: bool,
+    deadline_seconds: float | None,
+) -> WrittenGrant:
+    """Grant a request that is new or waits; processes can finish in the order of `sequence`."""
+    asked = str(request.pk), request.kind, list(request.amounts)
+    row = call_within(
+        GRANT,
+        request.pool_id,
+        request.process_id,
+        *asked,
+        list(sequence),
+        others_wait,
+        deadline_seconds,
+        settings.BANK_PICKUP_SECONDS,
+    )
+    grant_id, shift, available, held = row
+    return WrittenGrant(grant_id, shift, tuple(available), tuple(held))
+
+
+def write_release(
+    process: Process,
+    amounts: Vector,
+    kind: EventKind,
+    reason: str,
+    *,
+    release_id: UUID | None,
+    ends_shift: bool,
+) -> tuple[Vector, Vector]:
+    """Take units back, and return what is available and held after it. Raises LedgerBroken."""
+    number = None if release_id is None else str(release_id)
+    given = list(amounts), kind.value, reason, number, ends_shift
+    try:
+        available, held = call_within(RELEASE, process.pool_id, process.pk, *given)
+    except IntegrityError as error:
+        diagnosis = getattr(error.__cause__, "diag", None)
+        if diagnosis is None or diagnosis.sqlstate != UNCOVERED:
+            raise
+        missing = json.loads(diagnosis.message_detail)
+        raise LedgerBroken(process=process.pk, missing=missing) from error
+    return tuple(available), tuple(held)
+
+
+def write_shift(process: Process) -> int:
+    """Begin a shift with what the process holds, and return its epoch.
+
+    It has a lease that leaves time to be picked up, and its owner gets a message.
+    """
+    [epoch] = call_within(SHIFT, process.pk, list(process.allocated), settings.BANK_PICKUP_SECONDS)
+    return int(epoch)

@@ -1,0 +1,108 @@
+"""Releases: give units back, end a shift, finish a process. Whoever comes too late changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from allocation import banker
+from allocation.banker import Vector
+from allocation.errors import ReleaseExceedsAllocation, ReleaseIdReused
+from allocation.models import EventKind, Process, ProcessState, Release, RequestKind, RequestState
+from allocation.services.bank import Bank, locked_bank_of
+from allocation.services.grants_on_release import pump
+from allocation.services.quick_path import quick_release
+from allocation.services.transaction import bank_transaction
+from allocation.values import Released, ReleaseStatus
+
+
+def release_resources(*, process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str = "") -> Released:
+    """Give units back and hand them straight to those who wait; `amounts=None` gives back all and ends the shift.
+
+    Ending the shift also cancels a growth or stage that still waits; a reservation is ended likewise. The same
+    `release_id` again changes nothing, nor does a release by a shift that is over (STALE). Part of what is held comes
+    out of the newest grants first.
+    Raises ReleaseExceedsAllocation: nothing is ever clamped.
+    """
+    quick = quick_release(process=process, epoch=epoch, release_id=release_id, amounts=amounts, reason=reason)
+    return quick or _release(process, epoch, release_id, amounts, reason)
+
+
+@bank_transaction
+def _release(process: int, epoch: int, release_id: UUID, amounts: Mapping[str, int] | None, reason: str) -> Released:
+    with locked_bank_of(process) as (bank, holder):
+        given = tuple(holder.allocated) if amounts is None else bank.vector(amounts)
+        if earlier := Release.objects.filter(pk=release_id).first():
+            return _repeated(bank, holder, earlier)
+        if is_over(holder, epoch):
+            bank.log(EventKind.STALE, holder, reason=f"Epoch {epoch}: {reason}")
+            return Released(release_id, ReleaseStatus.STALE, {})
+        if not banker.fits(given, tuple(holder.allocated)):
+            raise ReleaseExceedsAllocation(process=holder.label, given=bank.by_key(given), held=bank.by_key(tuple(holder.allocated)))
+
+        if amounts is None:
+            cancel_waits(bank, holder)
+        give_back(
+            bank,
+            holder,
+            given,
+            EventKind.RELEASED,
+            reason,
+            release_id=release_id,
+            ends_shift=amounts is None,
+        )
+        return Released(release_id, ReleaseStatus.RELEASED, bank.by_key(given))
+
+
+@bank_transaction
+def finish_process(*, process: int, epoch: int | None = None) -> bool:
+    """Release all, cancel what waits, and let the process ask no more. Finishing again changes nothing.
+
+    With an `epoch`, only if that is its latest shift: returns False, and changes nothing, if a later one took its place.
+    """
+    with locked_bank_of(process) as (bank, finishing):
+        if finishing.state == ProcessState.FINISHED:
+            return True
+        if epoch is not None and epoch != finishing.epoch:
+            bank.log(EventKind.STALE, finishing, reason=f"Epoch {epoch}: finish")
+            return False
+        cancel_waits(bank, finishing, also=[RequestKind.START])
+        finishing.state = ProcessState.FINISHED
+        finishing.save(update_fields=["state"])
+        reason, given = "The process finished.", tuple(finishing.allocated)
+        give_back(bank, finishing, given, EventKind.FINISHED, reason, ends_shift=True)
+        return True
+
+
+def give_back(
+    bank: Bank,
+    process: Process,
+    amounts: Vector,
+    kind: EventKind,
+    reason: str,
+    *,
+    release_id: UUID | None = None,
+    ends_shift: bool = False,
+) -> None:
+    """Return units, and serve those who wait."""
+    bank.take_back(process, amounts, kind, reason, release_id=release_id, ends_shift=ends_shift)
+    pump(bank)
+
+
+def cancel_waits(bank: Bank, process: Process, *, also: Sequence[RequestKind] = ()) -> None:
+    """Cancel what a shift that ends still waits for."""
+    kinds = [RequestKind.GROWTH, RequestKind.STAGE, *also]
+    for request in process.requests.filter(state=RequestState.WAITING, kind__in=kinds):
+        bank.withdraw(request, RequestState.CANCELLED, "The shift ended.")
+
+
+def is_over(process: Process, epoch: int) -> bool:
+    """Whether the shift or the reservation of that epoch has ended, or a later one has taken its place."""
+    return epoch != process.epoch or (process.lease_until is None and process.kept_until is None)
+
+
+def _repeated(bank: Bank, holder: Process, earlier: Release) -> Released:
+    if earlier.process_id != holder.pk:
+        raise ReleaseIdReused(release=earlier.pk)
+    bank.log(EventKind.REPEATED, holder, reason=f"Release {earlier.pk} was sent again.")
+    return Released(earlier.pk, ReleaseStatus.REPEATED, bank.by_key(tuple(earlier.amounts)))

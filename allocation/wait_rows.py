@@ -1,0 +1,187 @@
+"""Every wait explained: what is short, who holds it, whether it is unavailable, unsafe or out of turn, and when it may end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from django.db import connection
+from django.utils import timezone
+
+from allocation import banker
+from allocation.banker import BankVerdict, State, Vector
+from allocation.estimate import WAITERS_AT_MOST, Estimate, HoldingProcess, HoldingTerm, WaitingRequest, estimate_starts
+from allocation.fairness import URGENT, QueuedRequest, TurnRules, kept_back, refusal
+from allocation.models import Policy, Pool, Request, RequestKind, ResourceClass
+from allocation.reasons import Explanation, FirstInTurn, Parties, Party, explain, explain_queue
+from allocation.snapshot import ProcessRow, WaitRow
+from allocation.wording import UnitWords
+
+#: how long a shift of each process held what it began with, on average over its last ten
+USUAL = """
+SELECT asked.id, avg(extract(epoch FROM latest.released_at - latest.granted_at))::float
+  FROM unnest(%s::bigint[]) AS asked (id)
+ CROSS JOIN LATERAL (SELECT one.granted_at, one.released_at
+                       FROM allocation_grant AS one JOIN allocation_request AS request ON request.id = one.request_id
+                      WHERE one.process_id = asked.id AND one.released_at IS NOT NULL AND request.kind = 'start'
+                      ORDER BY one.id DESC LIMIT 10) AS latest
+ GROUP BY asked.id
+"""
+
+
+def usual_shifts(processes: Sequence[ProcessRow], requests: Sequence[Request]) -> dict[int, float]:
+    """How long, in seconds, shifts of those who hold or wait usually last; without those who never finished one."""
+    ids = {process.id for process in processes if any(process.allocation)} | {request.process_id for request in requests[:WAITERS_AT_MOST]}
+    if not requests:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(USUAL, [sorted(ids)])
+        return dict(cursor.fetchall())
+
+
+def wait_rows(
+    pool: Pool,
+    classes: Sequence[ResourceClass],
+    processes: Sequence[ProcessRow],
+    requests: Sequence[Request],
+    usual: dict[int, float],
+    first: Request | None,
+    wanted: Collection[int] | None = None,
+) -> tuple[WaitRow, ...]:
+    """The requests that wait, in turn, each explained as of this moment; of those in `wanted` alone where processes are named.
+
+    `first` is the request whose turn may be kept. Each request has its `place` in line.
+    """
+    estimates = _estimates(pool, processes, requests, usual, first)
+    askers = {process.id: process for process in processes}
+    holders = [process for process in processes if any(process.allocation) and process.kept_until is None]
+    reserved = _parties(process for process in processes if process.kept_until)
+    return tuple(
+        _wait_row(
+            classes,
+            request,
+            _explained(
+                pool,
+                classes,
+                holders,
+                reserved,
+                askers[request.process_id],
+                request,
+                first,
+            ),
+            estimate,
+        )
+        for request, estimate in zip(requests, estimates, strict=True)
+        if wanted is None or request.process_id in wanted
+    )
+
+
+def _explained(
+    pool: Pool,
+    classes: Sequence[ResourceClass],
+    holders: Sequence[ProcessRow],
+    reserved: tuple[Party, ...],
+    asker: ProcessRow,
+    request: Request,
+    first: Request | None,
+) -> Explanation:
+    """Why the request is not granted at this moment."""
+    rows = holders if asker in holders else [*holders, asker]
+    measures = tuple(UnitWords(one.key, one.unit) for one in classes)
+    parties = Parties(_parties(rows), measures, reserved)
+    state = State(tuple(pool.available), tuple(p.maximum for p in rows), tuple(p.allocation for p in rows))
+    amounts = tuple(request.amounts)
+    verdict = _verdict(pool, state, rows.index(asker), amounts)
+    queued = _queued(pool, measures, request, first) if verdict is BankVerdict.GRANT else None
+    return queued or explain(state, parties, rows.index(asker), amounts, verdict)
+
+
+def _wait_row(
+    classes: Sequence[ResourceClass],
+    request: Request,
+    why: Explanation,
+    estimate: Estimate,
+) -> WaitRow:
+    amounts = [(one, units) for one, units in zip(classes, request.amounts, strict=True) if units]
+    return WaitRow(
+        request=request.pk,
+        process=request.process_id,
+        label=request.process.label,
+        kind=RequestKind(request.kind),
+        amounts={one.key: units for one, units in amounts},
+        asked=tuple(UnitWords(one.key, one.unit).amount(units) for one, units in amounts),
+        verdict=why.verdict,
+        reason=why.reason,
+        why=why.why,
+        short=why.short,
+        blockers=why.blockers,
+        stuck=why.stuck,
+        what_ends_it=why.what_ends_it,
+        estimate=estimate,
+        since=request.created_at,
+        deadline=request.deadline,
+        position=request.place,  # type: ignore[attr-defined]  # annotated
+        bypassed=request.bypassed,
+    )
+
+
+def _queued(pool: Pool, measures: Sequence[UnitWords], request: Request, first: Request | None) -> Explanation | None:
+    """Why fairness keeps back a request that is free and safe, if it does."""
+    asker, rules = _asker(request), _rules(pool)
+    is_behind = first is not None and (first.turn, first.seq) < (request.turn, request.seq)
+    ahead = FirstInTurn(first.process.label, first.created_at, first.bypassed) if first and is_behind else None
+    refused = refusal(rules, asker, tuple(pool.available), passed=ahead.passed if ahead else None)
+    return explain_queue(refused, rules, asker, measures, ahead) if refused else None
+
+
+def _asker(request: Request) -> QueuedRequest:
+    return QueuedRequest(tuple(request.amounts), any(request.process.allocated), request.process.priority)
+
+
+def _rules(pool: Pool) -> TurnRules:
+    return TurnRules(pool.bypass_limit, tuple(pool.capacity), tuple(pool.reserved))
+
+
+def _parties(processes: Iterable[ProcessRow]) -> tuple[Party, ...]:
+    return tuple(Party(one.id, one.label, one.allocation, one.since, one.kept_until) for one in processes)
+
+
+def _verdict(pool: Pool, state: State, process: int, amounts: Vector) -> BankVerdict:
+    if pool.policy == Policy.NAIVE and banker.fits(amounts, state.available):
+        return BankVerdict.GRANT
+    return banker.decide(state, process, amounts, state_is_safe=pool.is_safe)
+
+
+def _estimates(
+    pool: Pool, processes: Sequence[ProcessRow], requests: Sequence[Request], usual: dict[int, float], first: Request | None
+) -> list[Estimate]:
+    now = timezone.now()
+    tenants = [
+        HoldingProcess(one.id, one.label, one.maximum, one.allocation, _term(one, usual.get(one.id), now))
+        for one in processes
+        if any(one.allocation)
+    ]
+    return estimate_starts(
+        tuple(pool.available),
+        tenants,
+        [_waiter(pool, request, usual) for request in requests],
+        is_naive=pool.policy == Policy.NAIVE,
+        keeps_turn=first.process_id if first and first.bypassed >= pool.bypass_limit else None,
+    )
+
+
+def _term(process: ProcessRow, usual: float | None, now: datetime) -> HoldingTerm | None:
+    if process.kept_until:
+        return HoldingTerm(max(0.0, (process.kept_until - now).total_seconds()))
+    if usual is None or process.since is None:
+        return None
+    return HoldingTerm(max(0.0, usual - (now - process.since).total_seconds()), usual)
+
+
+def _waiter(pool: Pool, request: Request, usual: dict[int, float]) -> WaitingRequest:
+    process, amounts = request.process, tuple(request.amounts)
+    is_bound = not any(process.allocated) and process.priority < URGENT
+    leaves = kept_back(_rules(pool), amounts) if is_bound else ()
+    ahead = request.place - 1  # type: ignore[attr-defined]  # annotated
+    claim, lasts = tuple(process.max_claim), usual.get(process.pk)
+    return WaitingRequest(process.pk, process.label, claim, amounts, lasts, leaves, ahead)

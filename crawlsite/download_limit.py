@@ -1,0 +1,59 @@
+"""Long answers, like archives and tables of millions of rows, may take a quarter of the web server's threads and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+from threading import BoundedSemaphore
+from typing import cast
+
+from django.conf import settings
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+
+AGAIN_SECONDS = 10
+
+
+class DownloadLimitMiddleware:
+    """Middleware: one too many is told to come back, so that pages are answered meanwhile."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+        self._places = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if not isinstance(response, StreamingHttpResponse):
+            return response
+        if not self._places.acquire(blocking=False):
+            return _refused(response)
+        response.streaming_content = CountedStream(cast(Iterable[bytes], response.streaming_content), self._places)
+        return response
+
+
+def _refused(response: StreamingHttpResponse) -> StreamingHttpResponse:
+    """The same answer, since it has files to close, but with a sentence in it."""
+    for name in ("Content-Disposition", "Content-Length", "ETag", "Last-Modified"):
+        response.headers.pop(name, None)
+    response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    response["Content-Type"], response["Retry-After"] = "text/plain", str(AGAIN_SECONDS)
+    response.streaming_content = [b"Others download as much as the server can send; ask again in a moment.\n"]
+    return response
+
+
+class CountedStream:
+    """What is sent. Its place is free once the answer is closed, whether it was sent to the end or its reader left."""
+
+    def __init__(self, pieces: Iterable[bytes], places: BoundedSemaphore) -> None:
+        self._pieces = iter(pieces)
+        self._places: BoundedSemaphore | None = places
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
+
+    def close(self) -> None:
+        places, self._places = self._places, None
+        if places:
+            places.release()
+
+    __del__ = close  # of an answer that nobody read and nobody closed

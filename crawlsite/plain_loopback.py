@@ -1,0 +1,65 @@
+"""Lets people and programs on the server itself log in over plain HTTP while everybody else comes through HTTPS."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.http.request import split_domain_port
+
+logger = logging.getLogger(__name__)
+
+LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
+#: what proxies add: the browser is elsewhere then, whatever name the proxy asks for
+OF_PROXIES = {
+    "HTTP_FORWARDED",
+    "HTTP_VIA",
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_X_REAL_IP",
+}
+#: what browsers add: every request that logs in has the first
+OF_BROWSERS = ("HTTP_ORIGIN", "HTTP_REFERER")
+ELSEWHERE = (
+    "a browser at %s was answered by the name %s, which is for this machine alone: the proxy "
+    "passes on neither Host nor X-Forwarded-Proto; see docs/deployment.md"
+)
+
+
+class PlainLoopbackMiddleware:
+    """Take `Secure` off the cookies of an answer that goes out unencrypted to a loopback name.
+
+    A browser would drop such a cookie, and the log-in with it. Answers to the public name keep theirs, even where a proxy
+    forgets to say that it speaks HTTPS, and so do those to a browser that shows another name than
+    the one that the proxy asks for.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        name, _ = split_domain_port(request.META.get("HTTP_HOST", ""))
+        is_direct = OF_PROXIES.isdisjoint(request.META)
+        if response.cookies and is_direct and not request.is_secure() and name in LOOPBACK_NAMES:
+            if place := _seen_elsewhere(request):
+                logger.warning(ELSEWHERE, place, name)
+                return response
+            for cookie in response.cookies.values():
+                cookie["secure"] = ""
+        return response
+
+
+def _seen_elsewhere(request: HttpRequest) -> str:
+    """The address that the browser shows, if it is not of this machine; else nothing."""
+    told = (request.META[name] for name in OF_BROWSERS if name in request.META)
+    return next((place[:200] for place in told if _host_of(place) not in LOOPBACK_NAMES), "")
+
+
+def _host_of(place: str) -> str:
+    try:
+        return split_domain_port(urlsplit(place).netloc)[0]
+    except ValueError:
+        return ""

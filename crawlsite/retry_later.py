@@ -1,0 +1,36 @@
+"""What is asked while something else holds what it needs is to be asked again in a moment: 503, and no fault of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from psycopg.errors import LockNotAvailable
+
+from allocation.errors import BankBusy
+
+#: when to ask again: whoever holds a run's row for ten seconds is let go five seconds later at the latest
+AGAIN_SECONDS = 5
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether a lock was waited for in vain."""
+    return isinstance(error, BankBusy) or (isinstance(error, OperationalError) and isinstance(error.__cause__, LockNotAvailable))
+
+
+class RetryLaterMiddleware:
+    """Middleware: says so on a page. Programs are told by the JSON's own handlers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not is_busy(error):
+            return None
+        page = render_to_string("503.html", {"seconds": AGAIN_SECONDS})
+        return HttpResponse(page, status=503, headers={"Retry-After": str(AGAIN_SECONDS)})

@@ -1,0 +1,175 @@
+"""The answers that this process has at hand, and who is getting one right now."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from dnscache.answers import DnsAnswer
+from dnscache.regions.entry import CachedAnswer
+from dnscache.regions.packed import unpack
+from dnscache.regions.space import CacheSpace, EvictedAnswer
+
+PURGE_EVERY_SECONDS = 60.0
+
+
+class PendingLookup:
+    """A look-up that others may join: one thread leads, the rest wait for `entry`."""
+
+    def __init__(self) -> None:
+        self.entry: CachedAnswer | None = None
+        self.landed = threading.Event()
+
+    def land(self, entry: CachedAnswer | None) -> None:
+        """Wake those who wait; None if nothing was learnt."""
+        self.entry = entry
+        self.landed.set()
+
+
+@dataclass
+class CacheLookup:
+    """What becomes of names that are wanted: served, the flights that the caller now leads and must land, those of others."""
+
+    served: dict[str, CachedAnswer] = field(default_factory=dict)
+    led: dict[str, PendingLookup] = field(default_factory=dict)
+    joined: dict[str, PendingLookup] = field(default_factory=dict)
+
+
+class AnswerCache:
+    """A cache space for any number of threads: reads take no lock, writes one."""
+
+    def __init__(self, capacity: int) -> None:
+        self.space = CacheSpace(capacity)
+        #: what left lately, the newest last
+        self.dropped: list[EvictedAnswer] = []
+        #: names that must not make room for others, because they are due soon
+        self.needed: Collection[str] = ()
+        self._attic: dict[str, str] = {}
+        self._flights: dict[str, PendingLookup] = {}
+        self._lock = threading.Lock()
+        self._purge_at = 0.0
+
+    def serve(self, name: str, now: float) -> CachedAnswer | None:
+        """Return the answer if nobody need be asked, and count the hit."""
+        entry = self.space.get(name, now)
+        if entry is not None:
+            return entry
+        entry = self.find(name, now)
+        if entry is None or not entry.may_be_served(now):
+            return None
+        entry.touch(now)
+        return entry
+
+    def find(self, name: str, now: float) -> CachedAnswer | None:
+        """Return what is known of a name, good or not; no hit."""
+        if name in self._attic:
+            with self._lock:
+                self._fetch_down(name, now)
+        return self.space.entries.get(name)
+
+    def knows(self, name: str) -> bool:
+        """Whether `find` would find something."""
+        return name in self.space.entries or name in self._attic
+
+    def stock(self, rows: Iterable[tuple[str, str]]) -> int:
+        """Take over the rows of earlier processes, the most useful first, up to the capacity; return how many.
+
+        They are unpacked when somebody asks for them. Where an answer is at hand, that one stays.
+        """
+        attic: dict[str, str] = {}
+        room = self.space.capacity - len(self.space.entries)
+        with _without_collections():
+            attic.update(islice((row for row in rows if row[0] not in self.space.entries), room))
+        with self._lock:
+            self._attic = attic
+        return len(attic)
+
+    def board(self, names: Collection[str], now: float) -> CacheLookup:
+        """Serve, lead or join each name."""
+        boarding = CacheLookup()
+        with self._lock:  # one look at both: between them a flight could land and be missed
+            for name in names:
+                self._fetch_down(name, now)
+                if entry := self.serve(name, now):
+                    boarding.served[name] = entry
+                elif name in self._flights:
+                    boarding.joined[name] = self._flights[name]
+                else:
+                    boarding.led[name] = self._flights[name] = PendingLookup()
+        return boarding
+
+    def take_off(self, name: str) -> PendingLookup | None:
+        """Begin to lead a flight whether or not there is an answer, to renew it; None if another has one under way."""
+        with self._lock:
+            if name in self._flights:
+                return None
+            flight = self._flights[name] = PendingLookup()
+            return flight
+
+    def land(self, name: str, answer: DnsAnswer | None, now: float) -> CachedAnswer | None:
+        """End the flight that the caller leads; keep its answer and return it as kept."""
+        with self._lock:
+            entry = None if answer is None else self._keep(answer, now)
+            flight = self._flights.pop(name)
+        flight.land(entry)
+        return entry
+
+    def adopt(self, entries: Iterable[tuple[str, CachedAnswer]], now: float) -> None:
+        """Take in entries that others have found, each with its registered name, where no answer is at hand."""
+        with self._lock:
+            for first, entry in entries:
+                if entry.name not in self.space.entries:
+                    self._note(self.space.adopt(entry, now, first=first, needed=self.needed))
+
+    def forget(self, names: Collection[str] | None = None) -> None:
+        """Drop the answers for these names, or all."""
+        with self._lock:
+            if names is None:
+                self._attic.clear()
+            for name in list(self.space.entries) if names is None else names:
+                self._attic.pop(name, None)
+                self.space.remove(name)
+
+    def forget_where(self, doomed: Callable[[CachedAnswer], bool]) -> None:
+        """Drop the answers of which `doomed` is true."""
+        with self._lock:
+            for name in [name for name, row in self._attic.items() if doomed(unpack(name, row)[1])]:
+                del self._attic[name]
+            for name in [name for name, entry in self.space.entries.items() if doomed(entry)]:
+                self.space.remove(name)
+
+    def _keep(self, answer: DnsAnswer, now: float) -> CachedAnswer:
+        if now >= self._purge_at:
+            self._note(self.space.purge(now))
+            self._purge_at = now + PURGE_EVERY_SECONDS
+        self._fetch_down(answer.name, now)
+        while self._attic and len(self._attic) + len(self.space.entries) >= self.space.capacity:
+            self._attic.popitem()  # the least useful
+        self._note(self.space.put(answer, now, needed=self.needed))
+        return self.space.entries[answer.name]
+
+    def _fetch_down(self, name: str, now: float) -> None:
+        """Unpack a row, if there is one. The caller holds the lock."""
+        row = self._attic.pop(name, None)
+        if row is not None:
+            first, entry = unpack(name, row)
+            self._note(self.space.adopt(entry, now, first=first, needed=self.needed))
+
+    def _note(self, dropped: list[EvictedAnswer]) -> None:
+        self.dropped = [*self.dropped, *dropped][-100:] if dropped else self.dropped
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """A million new objects make Python look through all of them again and again for garbage that isn't there."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

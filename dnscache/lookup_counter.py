@@ -1,0 +1,63 @@
+"""Counts how a process came by its names, and adds it up by the minute in PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping
+
+from django.db import connection
+
+from dnscache.answers import DnsStatus
+from dnscache.records import WAITS
+from dnscache.resolution import AnswerSource, Resolution
+
+_SUMS = ("memory", "database", "lookup", "stale", "waited_seconds", "asked", "answered", "failed", "cut")
+_ADD = f"""
+INSERT INTO dnscache_dnsminute AS m (minute, {", ".join(_SUMS)}, waits)
+VALUES (date_trunc('minute', clock_timestamp()), {", ".join(f"%({name})s" for name in _SUMS)}, %(waits)s)
+ON CONFLICT (minute) DO UPDATE SET {", ".join(f"{name} = m.{name} + excluded.{name}" for name in _SUMS)},
+    waits = (SELECT array_agg(a + b ORDER BY place) FROM unnest(m.waits, excluded.waits) WITH ORDINALITY AS both_waits(a, b, place))
+"""  # noqa: S608 - the columns are constants
+
+
+class LookupCounter:
+    """Any thread may note; one tells."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._waits = [0] * (len(WAITS) + 1)
+        self._waited = 0.0
+        self._told: Counter[str] = Counter()
+
+    def note(self, resolution: Resolution, waited: float) -> None:
+        """Count an answer that was used, and how long its host waited. A literal address is no answer."""
+        if resolution.source is AnswerSource.LITERAL:
+            return
+        with self._lock:
+            self._counts[resolution.source] += 1
+            self._counts["stale"] += resolution.stale
+            self._waits[bisect_left(WAITS, waited)] += 1
+            self._waited += waited
+
+    def note_look_ups(self, totals: Mapping[str, int]) -> None:
+        """Count what a pre-resolver's running totals have gained since the last time."""
+        gained = Counter(totals) - self._told
+        self._told = Counter(totals)
+        with self._lock:
+            self._counts["asked"] += gained["queued"]
+            self._counts["cut"] += gained["cut"]
+            for status in (status for status in DnsStatus if status in gained):
+                self._counts["failed" if status.is_failure else "answered"] += gained[status]
+
+    def tell(self) -> None:
+        """Add what was noted to this minute's row."""
+        with self._lock:
+            counts, waits, waited = self._counts, self._waits, self._waited
+            self._counts, self._waits, self._waited = Counter(), [0] * (len(WAITS) + 1), 0.0
+        if not counts.total():
+            return
+        with connection.cursor() as cursor:
+            cursor.execute(_ADD, {**{name: counts[name] for name in _SUMS}, "waited_seconds": waited, "waits": waits})

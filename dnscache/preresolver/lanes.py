@@ -1,0 +1,93 @@
+"""Threads that look names up, the earliest due first."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(order=True, slots=True)
+class LookupJob:
+    """A name that somebody will need at `due`."""
+
+    due: float
+    name: str = field(compare=False)
+
+
+class Lane:
+    """A pool whose size can change: its threads are made when first needed, and wait when they are too many.
+
+    Any idle thread takes the next job: which thread it is does not matter, which name does.
+    """
+
+    def __init__(self, label: str, work: Callable[[LookupJob], None]) -> None:
+        self._label, self._work = label, work
+        self._jobs: list[LookupJob] = []
+        self._threads: list[threading.Thread] = []
+        self._size, self._busy, self._closing = 0, 0, False
+        self._change = threading.Condition()
+
+    def resize(self, size: int) -> None:
+        """Let so many threads work at a time; those at work finish their jobs."""
+        with self._change:
+            self._size = size
+            self._hire()
+            self._change.notify_all()
+
+    def put(self, job: LookupJob) -> None:
+        with self._change:
+            heapq.heappush(self._jobs, job)
+            self._hire()
+            self._change.notify()
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def busy(self) -> int:
+        """How many jobs are under way."""
+        return self._busy
+
+    @property
+    def depth(self) -> int:
+        """How many jobs wait or are under way."""
+        return len(self._jobs) + self._busy
+
+    def close(self, seconds: float) -> list[LookupJob]:
+        """Start nothing more and return what was left; threads that wait for a name server get `seconds` to end."""
+        with self._change:
+            self._closing = True
+            left, self._jobs = self._jobs, []
+            self._change.notify_all()
+        for thread in self._threads:
+            thread.join(seconds / len(self._threads))
+        return left
+
+    def _hire(self) -> None:
+        if len(self._threads) < min(self._size, self._busy + len(self._jobs)) and not self._closing:
+            thread = threading.Thread(target=self._serve, name=f"dns-{self._label}-{len(self._threads)}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._work(job)
+            finally:
+                with self._change:
+                    self._busy -= 1
+                    self._change.notify()
+
+    def _next(self) -> LookupJob | None:
+        with self._change:
+            while not self._closing and (not self._jobs or self._busy >= self._size):
+                self._change.wait()
+            if self._closing:
+                return None
+            job = heapq.heappop(self._jobs)
+            self._busy += 1
+            self._hire()
+            return job

@@ -1,0 +1,126 @@
+"""Whom to ask ahead, when, and with how many threads. Pure: the caller passes `now`.
+
+The patent pre-resolves every other URL of the queue with about as many threads. A queue of a million URLs is a thousand hosts,
+and answers fetched too early expire unused, so here N counts hosts that come due soon and M follows from Little's law.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from math import ceil
+
+from dnscache.regions.entry import CachedAnswer
+from dnscache.regions.levels import levels_of
+
+#: hosts that come due within this time are resolved now
+LOOK_AHEAD_SECONDS = 10.0
+#: an answer that won't last is renewed this long before it is needed, or twice the time that a look-up takes
+LEAD_SECONDS = 1.0
+#: an answer that never lasts (TTL 0) is good for a host that is claimed within this time, and renewed a second before
+GRACE_SECONDS = 5.0
+#: a popular name is renewed when so much of its life is over
+POPULAR_SHARE = 0.9
+#: threads beyond Little's law, because look-ups come in bursts
+HEADROOM = 2.5
+FEWEST_THREADS, MOST_THREADS = 4, 64
+MEASURED_SECONDS = 30.0
+#: new names under one registered name, beyond which they queue in the slow lane
+NEW_NAMES_A_MINUTE = 120
+
+
+def must_ask(entry: CachedAnswer | None, *, due: float, now: float) -> bool:
+    """Whether a host that is due at `due` needs a look-up now, given the last answer."""
+    if entry is None:
+        return True
+    if entry.retry_at is not None and now < entry.retry_at:
+        return False
+    if entry.fresh_until > max(due, now):
+        return _is_popular_and_old(entry, now)
+    if due <= now:
+        return now - entry.resolved_at >= GRACE_SECONDS - LEAD_SECONDS
+    lead = due - max(LEAD_SECONDS, 2 * entry.cost_seconds)
+    if now < lead:
+        return entry.fresh_until <= now and now + entry.life_seconds > due
+    return entry.resolved_at < lead
+
+
+def _is_popular_and_old(entry: CachedAnswer, now: float) -> bool:
+    """Popular: asked for more than once in its life."""
+    life = entry.life_seconds
+    return not entry.fails and now - entry.resolved_at >= POPULAR_SHARE * life and entry.per_second(now) * life > 1
+
+
+def threads_for(*, names: int, per_second: float, seconds: float, most: int = MOST_THREADS) -> int:
+    """Return M for N `names` that wait: enough for `per_second` look-ups of `seconds` each, at least one, at most N or `most`."""
+    wanted = max(FEWEST_THREADS, ceil(HEADROOM * per_second * seconds))
+    return max(1, min(wanted, names, most, MOST_THREADS))
+
+
+class LookupRate:
+    """How many look-ups begin, and how long they take, over the last half minute."""
+
+    def __init__(self, now: float) -> None:
+        self._since = now
+        self._begun: deque[tuple[float, int]] = deque()
+        self._took: deque[tuple[float, float]] = deque()
+
+    def begin(self, names: int, now: float) -> None:
+        self._begun.append((now, names))
+
+    def end(self, seconds: float, now: float) -> None:
+        self._took.append((now, seconds))
+
+    def per_second(self, now: float) -> float:
+        """Return how many look-ups begin a second."""
+        _forget_before(self._begun, now)
+        return sum(names for _, names in self._begun) / min(MEASURED_SECONDS, max(1.0, now - self._since))
+
+    def seconds(self, now: float) -> float:
+        """Return how long one takes on average; a tenth of a second as long as nobody knows."""
+        _forget_before(self._took, now)
+        took = list(self._took)
+        return sum(seconds for _, seconds in took) / len(took) if took else 0.1
+
+
+def _forget_before(window: deque[tuple[float, int]] | deque[tuple[float, float]], now: float) -> None:
+    while window and window[0][0] < now - MEASURED_SECONDS:
+        window.popleft()
+
+
+class MadeUpNameDetector:
+    """Notices names that somebody makes up: too many new ones under one registered name in a minute."""
+
+    def __init__(self, now: float) -> None:
+        self._counts: Counter[str] = Counter()
+        self._since = now
+
+    def is_one_too_many(self, name: str, now: float) -> bool:
+        """Count a new name."""
+        if now - self._since >= 60:
+            self._counts.clear()
+            self._since = now
+        first = levels_of(name).first
+        self._counts[first] += 1
+        return self._counts[first] > NEW_NAMES_A_MINUTE
+
+
+class TokenBucket:
+    """Spares name servers: so many look-ups a second, a burst of one second's worth, and a slow start."""
+
+    def __init__(self, per_second: float, *, now: float, ramp_seconds: float = 0.0) -> None:
+        self._per_second, self._started, self._ramp_seconds = per_second, now, ramp_seconds
+        self._tokens, self._at = max(1.0, self._rate(now)), now
+
+    def take(self, now: float) -> float:
+        """Take a token; return the seconds to wait before using it."""
+        rate = self._rate(now)
+        self._tokens = min(max(1.0, rate), self._tokens + max(0.0, now - self._at) * rate)
+        self._at = max(now, self._at)
+        self._tokens -= 1
+        return max(0.0, -self._tokens / rate)
+
+    def _rate(self, now: float) -> float:
+        """From a tenth of the full rate to all of it."""
+        if not self._ramp_seconds:
+            return self._per_second
+        return self._per_second * min(1.0, 0.1 + 0.9 * max(0.0, now - self._started) / self._ramp_seconds)

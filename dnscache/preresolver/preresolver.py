@@ -1,0 +1,182 @@
+"""Resolves the hosts that will be needed next, before they are (SEEDS D1-D3). Knows neither frontier nor bank.
+
+One thread, the caller's, reads who is due, keeps the database and delivers what was learnt; the threads of two lanes only talk
+to name servers. A name that is not answered within a second goes on in the slow lane, where it blocks nobody.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Event, Lock
+
+from dnscache.answers import DnsStatus, Reply, answer_from
+from dnscache.lookup import ask
+from dnscache.preresolver.agenda import Agenda
+from dnscache.preresolver.lanes import Lane, LookupJob
+from dnscache.preresolver.plan import LOOK_AHEAD_SECONDS, MOST_THREADS, LookupRate, MadeUpNameDetector, TokenBucket, must_ask, threads_for
+from dnscache.regions.entry import CachedAnswer
+from dnscache.resolution import AnswerSource, Resolution, resolution
+from dnscache.resolver import Resolver
+
+#: how long the tries of each lane wait; a name cut in the main lane goes on in the slow one
+MAIN_TRIES, SLOW_TRIES = (1.0,), (2.0, 5.0)
+LOOKUPS_PER_SECOND, RAMP_SECONDS = 200.0, 10.0
+#: how long a lane's threads may take to end; one that waits for a silent server is left behind, it touches nothing but a socket
+CLOSING_SECONDS = 1.0
+
+#: the hosts that come due before the given moment, with that moment: `candidates(until)`
+Candidates = Callable[[float], Iterable[tuple[str, float]]]
+#: takes what was learnt of hosts, by the batch, under the spellings that `candidates` gave; in the thread that runs the turns
+Deliver = Callable[[dict[str, Resolution]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneState:
+    """How things stand: threads and names of both lanes, and what became of names so far."""
+
+    main_threads: int
+    main_depth: int
+    slow_threads: int
+    slow_depth: int
+    counts: dict[str, int]
+
+
+class PreResolver:
+    """Call `turn` again and again in a thread of your own, then `close`. `slots` says how many look-ups may be in flight."""
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        *,
+        candidates: Candidates,
+        deliver: Deliver,
+        slots: Callable[[], int],
+        per_second: float = LOOKUPS_PER_SECOND,
+        ramp_seconds: float = RAMP_SECONDS,
+    ) -> None:
+        self._resolver, self._memory = resolver, resolver.memory
+        self._candidates, self._deliver, self._slots = candidates, deliver, slots
+        now = time.monotonic()
+        self._pace, self._bucket, self._bucket_lock = LookupRate(now), TokenBucket(per_second, now=now, ramp_seconds=ramp_seconds), Lock()
+        self._main = Lane("main", lambda job: self._look_up(job, MAIN_TRIES))
+        self._slow = Lane("slow", lambda job: self._look_up(job, SLOW_TRIES))
+        self._replies: SimpleQueue[tuple[LookupJob, Reply | None, bool]] = SimpleQueue()
+        self._agenda = Agenda()
+        self._queued: set[str] = set()  # in a lane, waiting or under way
+        self._led: set[str] = set()  # of these, the flights that are ours
+        self._crowds = MadeUpNameDetector(now)
+        self._stopped = Event()
+        self.counts: Counter[str] = Counter()
+
+    def turn(self, *, wait: float) -> None:
+        """Read who is due, start look-ups, and deliver what is known and what comes back; if nothing does, wait so long."""
+        now = self._resolver.clock()
+        found = self._agenda.read(self._candidates(now + LOOK_AHEAD_SECONDS))
+        self._memory.needed = self._agenda.dues
+        self._resolver.recall(self._agenda.dues.keys() - self._queued, now)
+        for name, due in self._agenda.dues.items():
+            entry = self._memory.space.entries.get(name)
+            if must_ask(entry, due=due, now=now):
+                self._start(name, due, is_new=entry is None)
+            if entry is not None and entry.may_be_served(now):
+                found |= self._agenda.under_all_spellings(resolution(entry, AnswerSource.MEMORY, now=now, waited=0))
+        self._resize()
+        self._tell(self._agenda.news(found))
+        self._tell(self._take_in(wait))
+
+    def lanes(self) -> LaneState:
+        """Tell how things stand."""
+        return LaneState(self._main.size, self._main.depth, self._slow.size, self._slow.depth, dict(self.counts))
+
+    def close(self) -> None:
+        """Give up what is in flight; whoever joined it learns nothing."""
+        self._stopped.set()
+        for lane in (self._main, self._slow):
+            lane.close(CLOSING_SECONDS)
+        for name in self._led:
+            self._memory.land(name, None, self._resolver.clock())
+        self._led.clear()
+
+    def _tell(self, found: dict[str, Resolution]) -> None:
+        if found:
+            self._deliver(found)
+            self._agenda.note(found)
+
+    def _start(self, name: str, due: float, *, is_new: bool) -> None:
+        """Queue a name. Whoever needs it before its turn comes asks for it himself, and does not wait for the lane."""
+        if name in self._queued:
+            return
+        self._queued.add(name)
+        now = time.monotonic()
+        self._pace.begin(1, now)
+        lane = self._slow if is_new and self._crowds.is_one_too_many(name, now) else self._main
+        lane.put(LookupJob(due, name))
+        self.counts["queued"] += 1
+
+    def _resize(self) -> None:
+        now, slots = time.monotonic(), self._slots()
+        slow = min(slots // 2, self._slow.depth, MOST_THREADS)
+        if slots == 1:  # the lanes take turns
+            slow = int(self._slow.depth > 0 and self._main.depth == 0)
+        main = slots - max(slow, self._slow.busy)
+        pace = {"per_second": self._pace.per_second(now), "seconds": self._pace.seconds(now)}
+        self._main.resize(threads_for(names=len(self._queued), most=main, **pace) if main > 0 else 0)
+        self._slow.resize(min(slow, slots - self._main.busy))  # those at work in the other lane finish first
+
+    def _look_up(self, job: LookupJob, tries: tuple[float, ...]) -> None:
+        """In a lane's thread: ask, no faster than the bucket allows."""
+        with self._bucket_lock:
+            pause = self._bucket.take(time.monotonic())
+        if self._stopped.wait(pause):
+            return
+        reply = None
+        if job.name in self._led or self._takes_off(job):
+            reply = ask(job.name, seconds=sum(tries), servers=self._resolver.servers, tries=tries)
+        self._replies.put((job, reply, tries is SLOW_TRIES))
+
+    def _takes_off(self, job: LookupJob) -> bool:
+        """Lead the look-up, unless somebody has the answer by now, or is about to."""
+        now = self._resolver.clock()
+        if not must_ask(self._memory.find(job.name, now), due=job.due, now=now) or self._memory.take_off(job.name) is None:
+            return False
+        self._led.add(job.name)
+        return True
+
+    def _take_in(self, wait: float) -> dict[str, Resolution]:
+        """Wait for a reply, take all that are there, and return what they say of the hosts that are due."""
+        entries: list[CachedAnswer] = []
+        try:
+            reply = self._replies.get(timeout=wait)
+            while True:
+                if entry := self._land(*reply):
+                    entries.append(entry)
+                reply = self._replies.get_nowait()
+        except Empty:
+            pass
+        self._resolver.writer.write_entries(entries)
+        now = self._resolver.clock()
+        learnt = [resolution(entry, AnswerSource.LOOKUP, now=now, waited=0, just_asked=True) for entry in entries]
+        return {host: one for resolved in learnt for host, one in self._agenda.under_all_spellings(resolved).items()}
+
+    def _land(self, job: LookupJob, reply: Reply | None, is_final: bool) -> CachedAnswer | None:
+        """Keep what was learnt, or pass the name on to the slow lane."""
+        if reply is None:
+            self._queued.discard(job.name)
+            return None
+        if not is_final:
+            self._pace.end(reply.resolve_ms / 1000, time.monotonic())
+            if reply.status is DnsStatus.TIMEOUT:
+                self.counts["cut"] += 1
+                self._slow.put(job)
+                return None
+        self._queued.discard(job.name)
+        self._led.discard(job.name)
+        self.counts[reply.status] += 1
+        now = self._resolver.clock()
+        previous = self._memory.space.entries.get(job.name)
+        answer = answer_from(job.name, reply, previous=previous.answer if previous else None, now=now)
+        return self._memory.land(job.name, answer, now)

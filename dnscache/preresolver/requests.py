@@ -1,0 +1,76 @@
+"""Requests that wait for a name, served in order, but for those whose name is at hand (SEEDS D11, D12). Pure.
+
+The patent swaps a request that misses with a later one that hits, again and again, and so may starve the first. Here those
+overtaken keep their places, are overtaken a few times at most, and only so many later ones are looked at.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import islice
+from typing import Generic, TypeVar
+
+WINDOW = 32
+MOST_OVERTAKEN = 16
+LONGEST_WAIT_SECONDS = 5.0
+
+R = TypeVar("R")
+
+
+class TurnKind(Enum):
+    """How a request came to its turn."""
+
+    HIT = auto()
+    SWAPPED = auto()
+    DIRECT = auto()
+
+
+@dataclass(slots=True)
+class Waiting(Generic[R]):
+    """A request in the queue, with the canonical name that it waits for."""
+
+    request: R
+    name: str
+    since: float
+    overtaken: int = 0
+
+
+class RequestQueue(Generic[R]):
+    """First come, first served, with bounded swaps. One thread at a time."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Waiting[R]] = deque()
+        self.turns = dict.fromkeys(TurnKind, 0)
+        self.most_overtaken = 0
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def submit(self, request: R, name: str, now: float) -> None:
+        """Append a request."""
+        self._queue.append(Waiting(request, name, now))
+
+    def next_for(self, is_cached: Callable[[str], bool], now: float) -> tuple[R, TurnKind] | None:
+        """Take the next request: HIT or SWAPPED from the cache, DIRECT by a look-up; None if nobody waits."""
+        if not self._queue:
+            return None
+        head = self._queue[0]
+        if is_cached(head.name):
+            return self._take(0, TurnKind.HIT)
+        if head.overtaken < MOST_OVERTAKEN and now - head.since < LONGEST_WAIT_SECONDS:
+            for place, later in islice(enumerate(self._queue), 1, WINDOW + 1):
+                if is_cached(later.name):
+                    return self._take(place, TurnKind.SWAPPED)
+        return self._take(0, TurnKind.DIRECT)
+
+    def _take(self, place: int, turn: TurnKind) -> tuple[R, TurnKind]:
+        for overtaken in islice(self._queue, place):
+            overtaken.overtaken += 1
+            self.most_overtaken = max(self.most_overtaken, overtaken.overtaken)
+        taken = self._queue[place]
+        del self._queue[place]
+        self.turns[turn] += 1
+        return taken.request, turn

@@ -9,8 +9,8 @@ from django.conf import settings
 
 from crawling.models import AllowedDirectory, AllowedNetwork, SharedNetwork, TrustedProxy
 from crawling.models.access import closed_to_crawls
-from crawling.rules.proxies import Proxy, read_proxy
-from crawling.rules.vetting import AllowedRange, DialPolicy
+from crawling.web.proxies import Proxy, read_proxy
+from crawling.web.vetting import AllowedRange, DialPolicy
 
 Network = IPv4Network | IPv6Network
 

@@ -55,6 +55,8 @@ INSTALLED_APPS = [
     "allocation",
     "dnscache",
     "crawling",
+    "crawling.dashboard",
+    "crawling.experiments",
     "crawlsite",
 ]
 

@@ -9,17 +9,17 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from allocation.models import Pool
-from crawling.experiment.store import make_trial
+from crawling.crawls.blacklist import add_entry
+from crawling.crawls.creation import start_run
+from crawling.crawls.revisions import edit_crawl
+from crawling.crawls.saved_views import save_view
+from crawling.crawls.schedules import set_schedule
+from crawling.crawls.templates import save_template
+from crawling.dryrun.inquiries import ask
+from crawling.experiments.store import make_trial
 from crawling.models import ArchiveFile, Checkpoint, CrawlJob, Delivery, Host, Listener, Page, Run
 from crawling.models.inquiries import InquiryKind
-from crawling.services.blacklist import add_entry
-from crawling.services.creating import start_run
-from crawling.services.editing import edit_crawl
-from crawling.services.inquiries import ask
-from crawling.services.saving import save_view
-from crawling.services.scheduling import set_schedule
-from crawling.services.steering import pause
-from crawling.services.templates import save_template
+from crawling.runs.steering import pause
 from crawlsite.tokens import make_token
 from dnscache import store
 from dnscache.answers import DnsAnswer, DnsStatus, Reply

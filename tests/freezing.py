@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from crawling.documents.base import Document, DocumentSource
-from crawling.documents.registry import READERS
-from crawling.worker import ShiftWorker
+from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.documents.registry import READERS
+from crawling.worker.rq_worker import ShiftWorker
 
 FREEZES, BURNS, SWELLS = "application/x-freezes", "application/x-burns", "application/x-swells"
 

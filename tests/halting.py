@@ -13,7 +13,7 @@ from django.db import connection
 from rq import Queue
 from rq.job import Job
 
-from crawling.worker import ShiftWorker
+from crawling.worker.rq_worker import ShiftWorker
 from tests.mutants.faults import NEVER_QUICK
 from tests.mutants.planting import planted
 

@@ -15,7 +15,7 @@ import psutil
 from django.conf import settings as project
 from django.db import connection
 
-from crawling.keeper.messages import QUEUE
+from crawling.scheduler.messages import QUEUE
 from tests.forked import Program
 
 WORKER = [
@@ -23,7 +23,7 @@ WORKER = [
     "--skip-checks",
     "shifts",
     "--worker-class",
-    "crawling.worker.ShiftWorker",
+    "crawling.worker.rq_worker.ShiftWorker",
     "--serializer",
     "json",
     "--worker-ttl",

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from allocation.models import Pool
 from allocation.services import create_pool
-from crawling.experiment.store import make_trial
+from crawling.experiments.store import make_trial
 from crawling.models.trials import TrialRequest
 from dnscache.models import DnsMinute
 from tests.crawling.conftest import CLASSES

@@ -153,7 +153,7 @@ def test_every_relative_link_leads_to_a_file(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
 def test_every_file_of_ours_that_a_document_names_exists(path):
-    """`crawling/rules/scope.py` and the like; a name with capitals (`NAME.py`) stands for one that a reader chooses."""
+    """`crawling/scope/scope.py` and the like; a name with capitals (`NAME.py`) stands for one that a reader chooses."""
     told = re.findall(r"`((?:allocation|crawling|crawlsite|dnscache|docs|templates|tests)/[a-z0-9_/.-]+)`", path.read_text())
 
     assert not [name for name in told if not (PROJECT / name).exists()]

@@ -19,10 +19,10 @@ from rq import Queue
 
 from allocation.models import Pool, Process
 from allocation.services import create_pool
-from crawling.experiment.store import make_trial
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.experiments.store import make_trial
 from crawling.models import AllowedNetwork, CrawlJob, Host
 from crawling.models.trials import Trial
-from crawling.services.creating import create_crawl, start_run
 from crawlsite.roles import ROLES, make_roles
 from tests.crawling.conftest import CLASSES
 
@@ -499,7 +499,7 @@ def waiting_job():
     """A job in the queue of shifts, which those who may not must not remove."""
     queue = Queue("shifts", connection=django_rq.get_connection("shifts"))
     queue.empty()
-    queue.enqueue("crawling.jobs.run_shift", 1, 1)
+    queue.enqueue("crawling.worker.jobs.run_shift", 1, 1)
     yield queue
     queue.empty()
 

@@ -126,10 +126,10 @@ def fill(waiting: int, ended: int) -> None:
 
     from allocation.models import Pool
     from crawling.archive.files import this_machine
-    from crawling.frontier.filtering import rules_key
+    from crawling.crawls.creation import capacity_of, create_crawl, start_run
+    from crawling.frontier.admit.crawl_rules import rules_key
     from crawling.models import CrawlJob
-    from crawling.rules.claims import complete_claim, start_amounts
-    from crawling.services.creating import capacity_of, create_crawl, start_run
+    from crawling.orders.claims import complete_claim, start_amounts
 
     pool = Pool.objects.get()
     claim, _ = complete_claim({}, capacity_of(pool))
@@ -165,7 +165,7 @@ def fill(waiting: int, ended: int) -> None:
 
 def time_duties() -> None:
     """Each duty once to warm up, then thrice; the longest counts."""
-    from crawling.keeper.rounds import duties
+    from crawling.scheduler.rounds import duties
 
     for duty in duties():
         duty.do()
@@ -174,11 +174,11 @@ def time_duties() -> None:
 
 def time_pages() -> None:
     """What the DNS resolver asks each second, and what the list of crawls, the overview and a program ask."""
-    from crawling.frontier.names import names_due
-    from crawling.idling import waiting_runs
-    from crawling.listing import CrawlFilter, list_crawls
-    from crawling.overview import crawls_now
-    from crawling.services.creating import create_crawl, free_name, start_run
+    from crawling.crawls.creation import create_crawl, free_name, start_run
+    from crawling.dashboard.crawls.listing import CrawlFilter, list_crawls
+    from crawling.dashboard.crawls.overview import crawls_now
+    from crawling.frontier.waiting_names import names_due
+    from crawling.runs.wait_reason import waiting_runs
 
     timed("names that are due", lambda: names_due(time.time() + 10))
     timed("runs that wait", waiting_runs)

@@ -60,8 +60,8 @@ def main() -> None:
 
 def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
     """Crawl, and look at the worker until the crawl has ended, or somebody presses Ctrl-C."""
+    from crawling.crawls.creation import create_crawl, free_name, start_run
     from crawling.models.jobs import ENDED_STATES
-    from crawling.services.creating import create_crawl, free_name, start_run
 
     run = start_run(create_crawl({"name": free_name("memory"), "seeds": seeds, "delay_seconds": 0}))
     began, looks = time.monotonic(), list[Look]()
@@ -75,7 +75,7 @@ def watch(seeds: list[str], worker: psutil.Process) -> list[Look]:
 
 
 def look(run: Run, worker: psutil.Process, seconds: float) -> Look:
-    from crawling.counts import counts_of
+    from crawling.runs.counts import counts_of
 
     horses = worker.children()
     horse_mib = max((resident(horse) for horse in horses), default=0.0)

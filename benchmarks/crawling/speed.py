@@ -30,7 +30,7 @@ def set_up_worker() -> None:
     """As a worker is when it forks a shift."""
     set_up()
     from benchmarks.crawling import spending  # noqa: F401
-    from crawling.forking import prepare_to_fork
+    from crawling.worker.preload import prepare_to_fork
 
     prepare_to_fork()
 
@@ -61,9 +61,9 @@ def measure(seeds: list[str], workers: int, max_pages: int | None) -> None:
     """Crawl, and print pages a second, queries a page, memory, and the processor's time a page by what it was spent on."""
     from benchmarks.crawling.spending import Spending, server_seconds, shift_spending
     from benchmarks.crawling.working import granted_shifts
+    from crawling.crawls.creation import create_crawl, free_name, start_run
     from crawling.models import Page
     from crawling.models.jobs import ENDED_STATES
-    from crawling.services.creating import create_crawl, free_name, start_run
 
     run = start_run(
         create_crawl({"name": free_name("speed"), "seeds": seeds, "delay_seconds": 0, "processes": workers, "max_pages": max_pages})

@@ -11,7 +11,7 @@ from resource import RUSAGE_SELF, getrusage
 import psutil
 from django.db import connection
 
-from crawling.jobs import run_shift
+from crawling.worker.jobs import run_shift
 
 LOOK_SECONDS = 0.1
 #: a thread's name, up to its number -> what it does

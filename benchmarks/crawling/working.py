@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from allocation.models import OutboxKind, Pool, Process, ProcessState
 from allocation.services import create_pool, mark_sent, unsent_outbox
-from crawling.jobs import run_shift
-from crawling.keeper.duties import start_due_crawls
+from crawling.crawls.creation import create_crawl, free_name, start_run
+from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.services.creating import create_crawl, free_name, start_run
-from crawling.sizing import default_classes
+from crawling.scheduler.duties import start_due_crawls
+from crawling.worker.jobs import run_shift
 
 
 def make_ready() -> None:

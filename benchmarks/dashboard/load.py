@@ -102,7 +102,7 @@ def fill(size: Size) -> Filled:
     """Make it all."""
     from django.db import connection
 
-    from crawling.services.totalling import total_minutes
+    from crawling.housekeeping.minute_totals import total_minutes
 
     live = _live_crawls(size.live)
     runs = [run.pk for run in live]
@@ -128,9 +128,9 @@ def fill(size: Size) -> Filled:
 
 def _live_crawls(count: int) -> list[Any]:
     """Crawls as an operator makes and starts them: some hold, and the others wait at the bank."""
+    from crawling.crawls.creation import create_crawl, start_run
     from crawling.models import AllowedNetwork, CrawlJob, Run
     from crawling.models.jobs import ENDED_STATES
-    from crawling.services.creating import create_crawl, start_run
 
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)
     for number in range(count):

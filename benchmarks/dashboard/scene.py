@@ -53,8 +53,8 @@ def begin(told: dict[str, Any]) -> Scene:
     from django.test import Client
 
     from allocation.models import Pool
+    from crawling.crawls.creation import create_crawl, start_run
     from crawling.models import AllowedNetwork
-    from crawling.services.creating import create_crawl, start_run
     from crawlsite.tokens import make_token
 
     AllowedNetwork.objects.get_or_create(network="127.0.0.0/8", port_from=1024, port_to=65535)

@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from crawlsite.env import for_child
 
 PORT = 8790
-#: as `crawling.worker` has it
+#: as `crawling.worker.rq_worker` has it
 NICENESS = 10
 NO_LIMIT = 1_000_000
 

@@ -34,21 +34,21 @@ from allocation.services import create_pool, mark_sent, unsent_outbox
 from benchmarks.database import empty_database
 from benchmarks.dnscache.memory import dnspython
 from benchmarks.dnscache.server import name_server
-from crawling.ahead.seat import SEAT_LOCK
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.default_pool import default_classes
 from crawling.errors import WrongState
 from crawling.frontier.outcomes import UrlOutcome
 from crawling.identity import set_identity
-from crawling.jobs import run_shift
-from crawling.keeper.duties import start_due_crawls
 from crawling.models import AllowedNetwork, CrawlJob, Url
-from crawling.processors.chain import UnreadAnswer, step
-from crawling.processors.context import FetchContext
-from crawling.processors.visit import Visit
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.steering import stop
-from crawling.shift import toes, turns
-from crawling.shift.names import NameThread, host_of
-from crawling.sizing import default_classes
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.stages import UnreadAnswer, step
+from crawling.pipeline.visit import Visit
+from crawling.preresolver.machine_lock import SEAT_LOCK
+from crawling.runs.steering import stop
+from crawling.scheduler.duties import start_due_crawls
+from crawling.shift import fetch_threads, host_leases
+from crawling.shift.name_thread import NameThread, host_of
+from crawling.worker.jobs import run_shift
 from crawlsite.env import for_child
 from dnscache.answers import DnsStatus
 from dnscache.lookup import Server
@@ -150,8 +150,8 @@ def measure(way: Way, zone: str, port: int, server: Server, hosts: int, pages: i
     """Crawl once, from the start until enough pages are there."""
     forget()
     settings.DNS_AHEAD = way.ahead
-    setattr(turns, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010 - what the shift takes from there
-    setattr(toes, "step", asking_first(way.theirs) if way.theirs else step)  # noqa: B010
+    setattr(host_leases, "NameThread", NobodyAsks if way.theirs else NameThread)  # noqa: B010 - what the shift takes from there
+    setattr(fetch_threads, "step", asking_first(way.theirs) if way.theirs else step)  # noqa: B010
     zone = f"{zone}{''.join(filter(str.isalpha, way.label)).lower()}"
     names = [f"{KINDS[n * 37 % 100]}.h{n}.{zone}.test" for n in range(hosts)]
     wanted = int(SHARE * pages * sum(name.startswith("web") for name in names))

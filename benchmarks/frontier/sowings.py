@@ -8,12 +8,12 @@ from itertools import count
 from django.db import connection, transaction
 
 from benchmarks.frontier.bloom import Bloom
-from crawling.frontier.seen import SeenUrls
-from crawling.frontier.sowing import FIND_SEEN, schedule_urls
+from crawling.frontier.admit.schedule import FIND_SEEN, schedule_urls
+from crawling.frontier.admit.seen_urls import SeenUrls
 from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, Run
-from crawling.rules.addresses import fingerprint, read_address
-from crawling.rules.ranking import Order
+from crawling.orders.ranking import Order
+from crawling.web.addresses import fingerprint, read_address
 
 Step = Callable[[], object]
 

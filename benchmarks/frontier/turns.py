@@ -26,13 +26,13 @@ ROUNDS, AT_A_TIME, A_HANDFUL = 15, 160, 8
 def main(hosts: int) -> None:
     from django.db import connection, transaction
 
-    from crawling.frontier.addresses import take_turn
-    from crawling.frontier.claiming import count_waiting, lease_hosts
-    from crawling.frontier.locking import locked_run
-    from crawling.frontier.sowing import schedule_urls
+    from crawling.frontier.address_clock import take_turn
+    from crawling.frontier.admit.schedule import schedule_urls
+    from crawling.frontier.leases import count_waiting, lease_hosts
+    from crawling.frontier.run_lock import locked_run
     from crawling.frontier.types import Candidate
     from crawling.models import CrawlJob, Run, RunProcess, Shift
-    from crawling.rules.addresses import read_address
+    from crawling.web.addresses import read_address
 
     with transaction.atomic():
         crawl = CrawlJob.objects.create(name="benchmark of turns", seeds=[], delay_seconds=1, batch_size=100, claim={})

@@ -7,13 +7,13 @@ from io import BytesIO
 
 from requests.structures import CaseInsensitiveDict
 
-from crawling.archive.reading import following_record, record_of
-from crawling.archive.unpacking import MOST_SHOWN, decoded
+from crawling.archive.reader import following_record, record_of
+from crawling.archive.unpacker import MOST_SHOWN, decoded
 from crawling.errors import ArchiveTrouble
-from crawling.fetchers.http import Fetched, ReusedAnswer
 from crawling.models import Page
-from crawling.rules.exchanges import Exchange
-from crawling.rules.reuse import may_be_reused
+from crawling.web.exchanges import Exchange
+from crawling.web.fetch.http import Fetched, ReusedAnswer
+from crawling.web.http_caching.reuse import may_be_reused
 
 
 def answer_of(page: Page, original: Page) -> Fetched | None:

@@ -23,7 +23,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from crawling.errors import ArchiveTrouble
-from crawling.frontier.locking import locked_run
+from crawling.frontier.run_lock import locked_run
 from crawling.models import ArchiveFile
 from crawling.models.archive import archive_folder
 

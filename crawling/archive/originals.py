@@ -11,7 +11,7 @@ from django.db import connection
 
 from crawling.archive.records import Original, began, record_id
 from crawling.models import Page
-from crawling.rules.addresses import fingerprint, signed
+from crawling.web.addresses import fingerprint, signed
 
 #: payloads remembered by a shift, the least recently met forgotten first
 MOST_REMEMBERED = 20_000

@@ -9,7 +9,7 @@ from uuid import uuid4
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from crawling.archive.reading import CommittedBytes, opened, original_of, packed_pieces, pieces
+from crawling.archive.reader import CommittedBytes, opened, original_of, packed_pieces, pieces
 from crawling.archive.records import packed, warcinfo
 from crawling.errors import ArchiveTrouble
 from crawling.models import ArchiveFile, Page, Run

@@ -12,11 +12,11 @@ from queue import Empty, Full, Queue
 
 from django.db import connections
 
-from crawling.archive.writing import WarcVolume
-from crawling.cores import on_any_core
+from crawling.archive.volumes import WarcVolume
 from crawling.errors import ArchiveTrouble
+from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.outcomes import ServerAnswer
-from crawling.frontier.parcels import CapturedExchange
+from crawling.process.cpu_affinity import on_any_core
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crawling.archive.adopting import checked_name
+from crawling.archive.adoption import checked_name
 from crawling.errors import CheckpointTrouble
 
 FORMAT, VERSION = "crawlsite-checkpoint", 1

@@ -8,7 +8,7 @@ from django.db.models import Count
 
 from crawling.frontier.types import Candidate
 from crawling.models import Run
-from crawling.rules.scope import domain_of
+from crawling.scope.scope import domain_of
 
 
 def beyond_domains(run: Run, links: Sequence[Candidate]) -> dict[str, str]:

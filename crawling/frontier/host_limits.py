@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from crawling.frontier.excluding import exclude
+from crawling.frontier.exclusion import exclude
 from crawling.models import HostQueue, Run, Url, UrlState
-from crawling.rules.statuses import FetchStatus
+from crawling.web.statuses import FetchStatus
 
 #: URLs of a host that are excluded in one transaction; the others follow with the next claims
 MOST_EXCLUDED = 5_000

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from crawling.frontier.parcels import CapturedExchange
+from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.types import Candidate, Refusal
 from crawling.models import UrlState
-from crawling.rules.traps import Pattern
+from crawling.scope.trap_patterns import Pattern
 
 Digest = bytes
 

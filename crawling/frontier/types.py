@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawling.rules.addresses import Address
-from crawling.rules.filters import Rule
-from crawling.rules.traps import Pattern
+from crawling.scope.filters import Rule
+from crawling.scope.trap_patterns import Pattern
+from crawling.web.addresses import Address
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="the fields of `crawling.rules.sections.fetching`, secrets masked; `sealed` has them",
+                        help_text="the fields of `crawling.orders.sections.fetching`, secrets masked; `sealed` has them",
                     ),
                 ),
                 (
@@ -73,7 +73,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="the fields of `crawling.rules.sections.filters`",
+                        help_text="the fields of `crawling.orders.sections.filters`",
                     ),
                 ),
                 (
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="the fields of `crawling.rules.sections.budget`",
+                        help_text="the fields of `crawling.orders.sections.budget`",
                     ),
                 ),
                 (
@@ -101,7 +101,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="when another crawl's fetch will do: `crawling.rules.sections.reuse`",
+                        help_text="when another crawl's fetch will do: `crawling.orders.sections.reuse`",
                     ),
                 ),
                 (
@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="the fields of `crawling.rules.sections.thresholds`",
+                        help_text="the fields of `crawling.orders.sections.thresholds`",
                     ),
                 ),
                 ("claim", models.JSONField(help_text="Max: units by resource class")),
@@ -122,7 +122,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text="which runs are kept: `crawling.rules.retention`",
+                        help_text="which runs are kept: `crawling.orders.retention`",
                     ),
                 ),
                 (
@@ -267,7 +267,7 @@ class Migration(migrations.Migration):
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
                 ("name", models.CharField(max_length=100, unique=True)),
-                ("order", models.JSONField(help_text="fields of `crawling.rules.orders`")),
+                ("order", models.JSONField(help_text="fields of `crawling.orders.order`")),
                 (
                     "tags",
                     ArrayField(base_field=models.CharField(max_length=30), default=list, size=None),
@@ -337,7 +337,7 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("timing", models.JSONField(help_text="as crawling.rules.schedules.Timing has it")),
+                ("timing", models.JSONField(help_text="as crawling.orders.schedules.Timing has it")),
                 ("anchor_at", models.DateTimeField(help_text="intervals are counted from here")),
                 (
                     "next_at",

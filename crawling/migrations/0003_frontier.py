@@ -126,7 +126,7 @@ class Migration(migrations.Migration):
                 (
                     "outage",
                     models.JSONField(
-                        help_text="`crawling.rules.outages.Outage`, while its host lets nothing be fetched",
+                        help_text="`crawling.web.outages.Outage`, while its host lets nothing be fetched",
                         null=True,
                     ),
                 ),

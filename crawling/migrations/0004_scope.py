@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 ("url", models.TextField()),
                 (
                     "rule",
-                    models.CharField(help_text="of `crawling.rules.filters.Rule`", max_length=20),
+                    models.CharField(help_text="of `crawling.scope.filters.Rule`", max_length=20),
                 ),
                 ("sentence", models.TextField(help_text="what the rule said")),
                 (
@@ -90,13 +90,13 @@ class Migration(migrations.Migration):
                     "id",
                     models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
                 ),
-                ("key", models.BigIntegerField(help_text="`crawling.rules.traps.Pattern.key`")),
+                ("key", models.BigIntegerField(help_text="`crawling.scope.trap_patterns.Pattern.key`")),
                 ("pattern", models.TextField()),
                 (
                     "rule",
                     models.CharField(
                         blank=True,
-                        help_text="of `crawling.rules.traps.REASONS`: why it is suspicious",
+                        help_text="of `crawling.scope.trap_patterns.REASONS`: why it is suspicious",
                         max_length=10,
                     ),
                 ),

@@ -1,4 +1,4 @@
-"""Who is told what happens, and every telling. Written by `crawling.services.alerts`, `.telling` and `.sending`."""
+"""Who is told what happens, and every telling. Written by `crawling.alerts.listeners`, `.telling` and `.sending`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from crawling.models.jobs import CrawlJob
-from crawling.sealing import seal, unseal
+from crawling.sealed_text import seal, unseal
 
 
 class Listener(models.Model):
@@ -16,7 +16,7 @@ class Listener(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     url = models.TextField()
-    sealed = models.TextField(help_text="its secret, by `crawling.sealing`")
+    sealed = models.TextField(help_text="its secret, by `crawling.sealed_text`")
     events = ArrayField(models.CharField(max_length=20))
     is_on = models.BooleanField(default=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

@@ -1,4 +1,4 @@
-"""Checkpoints that were asked for and taken. Written by `crawling.checkpoints.keeping` only."""
+"""Checkpoints that were asked for and taken. Written by `crawling.checkpoints.checkpoint_store` only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How full the disk was. Written by `crawling.services.measuring` only."""
+"""How full the disk was. Written by `crawling.housekeeping.disk_samples` only."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class HostQueue(models.Model):
     done = models.IntegerField(db_default=0, help_text="URLs that succeeded, failed or were excluded")
     due_at = models.DateTimeField(db_default=TransactionNow())
     retry_at = models.DateTimeField(null=True, help_text="not before, while its host lets nothing be fetched; `due_at` is never earlier")
-    outage = models.JSONField(null=True, help_text="`crawling.rules.outages.Outage`, while its host lets nothing be fetched")
+    outage = models.JSONField(null=True, help_text="`crawling.web.outages.Outage`, while its host lets nothing be fetched")
     pages = models.IntegerField(db_default=0, help_text="answers had of it")
     bytes = models.BigIntegerField(db_default=0, help_text="of their documents")
     began_at = models.DateTimeField(null=True, help_text="when the first of them was recorded")
@@ -169,7 +169,7 @@ class Url(models.Model):
 
 
 class LambdaRow(models.Model):
-    """The Lambda page of a run whose order is OPIC: `crawling.rules.opic.LambdaPage` between two batches."""
+    """The Lambda page of a run whose order is OPIC: `crawling.orders.opic.LambdaPage` between two batches."""
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="lambda_page")
     credit = models.FloatField(default=0)

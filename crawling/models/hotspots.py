@@ -1,4 +1,4 @@
-"""Pages that several crawls wanted. Written by `crawling.frontier.hotspots` only."""
+"""Pages that several crawls wanted. Written by `crawling.frontier.change.hotspot_counts` only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class HotPage(models.Model):
-    """A page that a crawl wanted while another one's fetch was fresh. `heat`: as `crawling.rules.hotspots` has it."""
+    """A page that a crawl wanted while another one's fetch was fresh. `heat`: as `crawling.frontier.rules.hotspots` has it."""
 
     fingerprint = models.BigIntegerField(unique=True)
     url = models.TextField()

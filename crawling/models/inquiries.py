@@ -1,4 +1,4 @@
-"""Questions for background jobs. Written by `crawling.services.inquiries` only."""
+"""Questions for background jobs. Written by `crawling.dryrun.inquiries` only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A crawl, its runs, a run's processes and their shifts. Written by `crawling.services` only."""
+"""A crawl, its runs, a run's processes and their shifts. Written by `crawling.crawls` and `crawling.runs` only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NotDeletedManager(models.Manager[Any]):
 
 
 class CrawlJob(models.Model):
-    """What an operator wants crawled; `crawling.rules.orders` says what each field means and checks it."""
+    """What an operator wants crawled; `crawling.orders.order` says what each field means and checks it."""
 
     name = models.CharField(max_length=100)
     seeds = ArrayField(models.TextField())
@@ -45,18 +45,18 @@ class CrawlJob(models.Model):
     requisites = models.BooleanField(default=False)
     extract = models.JSONField(default=dict, blank=True, help_text="what is taken out of every HTML page: name to CSS selector")
     fetching = models.JSONField(
-        default=dict, blank=True, help_text="the fields of `crawling.rules.sections.fetching`, secrets masked; `sealed` has them"
+        default=dict, blank=True, help_text="the fields of `crawling.orders.sections.fetching`, secrets masked; `sealed` has them"
     )
     ordering = models.JSONField(default=dict, blank=True, help_text="weights and whether paths are ascended")
-    filters = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.filters`")
-    budget = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.budget`")
+    filters = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.orders.sections.filters`")
+    budget = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.orders.sections.budget`")
     revision = models.PositiveIntegerField(db_default=1, default=1, help_text="of the order; each edit makes the next")
     politeness = models.JSONField(default=dict, blank=True, help_text="what hosts and the line are spared beyond the delay")
-    reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.rules.sections.reuse`")
-    thresholds = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.rules.sections.thresholds`")
+    reuse = models.JSONField(default=dict, blank=True, help_text="when another crawl's fetch will do: `crawling.orders.sections.reuse`")
+    thresholds = models.JSONField(default=dict, blank=True, help_text="the fields of `crawling.orders.sections.thresholds`")
     claim = models.JSONField(help_text="Max: units by resource class")
     priority = models.SmallIntegerField(default=0, db_default=0, help_text="of its starts at the bank, -10 to 10")
-    retention = models.JSONField(default=dict, blank=True, help_text="which runs are kept: `crawling.rules.retention`")
+    retention = models.JSONField(default=dict, blank=True, help_text="which runs are kept: `crawling.orders.retention`")
     spent_numbers = models.PositiveIntegerField(
         db_default=0, default=0, help_text="runs up to this number were deleted; none is given again"
     )

@@ -1,4 +1,4 @@
-"""What happened in a run, a line each, for operators to read. Written by `crawling.logbook` only."""
+"""What happened in a run, a line each, for operators to read. Written by `crawling.run_log` only."""
 
 from __future__ import annotations
 

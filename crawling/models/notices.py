@@ -1,4 +1,4 @@
-"""What lasts and has been told of, so that it is told once. Written by `crawling.services.noticing` only."""
+"""What lasts and has been told of, so that it is told once. Written by `crawling.alerts.ongoing_alerts` only."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Upper
 from crawling.models.archive import ArchiveFile
 from crawling.models.frontier import Url, UrlState
 from crawling.models.jobs import Run
-from crawling.rules.unread import TruncationReason
+from crawling.web.truncation import TruncationReason
 
 
 class Page(models.Model):
@@ -41,7 +41,7 @@ class Page(models.Model):
         max_length=10,
         blank=True,
         db_default="",
-        help_text="a `crawling.rules.unread.TruncationReason`: why not all of it was read; empty: all was",
+        help_text="a `crawling.web.truncation.TruncationReason`: why not all of it was read; empty: all was",
     )
     last_modified = models.DateTimeField(null=True, help_text="as the server states it")
     expires_at = models.DateTimeField(null=True, help_text="until when the server lets it count as fresh")

@@ -1,11 +1,11 @@
-"""Patterns of URLs that are watched as possible traps. Written by `crawling.frontier.quarantine` only."""
+"""Patterns of URLs that are watched as possible traps. Written by `crawling.frontier.admit.quarantine` only."""
 
 from __future__ import annotations
 
 from django.db import models
 
 from crawling.models.jobs import Run
-from crawling.rules.trapgate import TrapState
+from crawling.scope.trap_gate import TrapState
 
 
 class TrapPattern(models.Model):
@@ -15,9 +15,9 @@ class TrapPattern(models.Model):
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="patterns", db_index=False)
-    key = models.BigIntegerField(help_text="`crawling.rules.traps.Pattern.key`")
+    key = models.BigIntegerField(help_text="`crawling.scope.trap_patterns.Pattern.key`")
     pattern = models.TextField()
-    rule = models.CharField(max_length=10, blank=True, help_text="of `crawling.rules.traps.REASONS`: why it is suspicious")
+    rule = models.CharField(max_length=10, blank=True, help_text="of `crawling.scope.trap_patterns.REASONS`: why it is suspicious")
     state = models.CharField(max_length=11, choices=[(state.value, state.value) for state in TrapState], default=TrapState.WATCHED)
     fetched = models.IntegerField(db_default=0)
     fresh = models.IntegerField(db_default=0)

@@ -1,4 +1,7 @@
-"""What people have laid down for crawls: edits of orders, the black list, exceptions from robots.txt. Written by `crawling.services`."""
+"""What people have laid down for crawls: edits of orders, the black list, exceptions from robots.txt.
+
+Written by `crawling.crawls` and `crawling.runs`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from crawling.models.jobs import CrawlJob
-from crawling.rules.blacklist import BlacklistKind
-from crawling.rules.revisions import format_value
+from crawling.orders.revisions import format_value
+from crawling.scope.blacklist import BlacklistKind
 
 
 class OrderRevision(models.Model):

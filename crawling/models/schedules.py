@@ -1,4 +1,4 @@
-"""When a crawl starts by itself, and what became of each time. Written by `crawling.services.scheduling` only."""
+"""When a crawl starts by itself, and what became of each time. Written by `crawling.crawls.schedules` only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from crawling.models.jobs import CrawlJob, Run
 
 
 class Schedule(models.Model):
-    """A crawl's schedule; `crawling.rules.schedules` says what the fields mean. The crawl's row is its lock."""
+    """A crawl's schedule; `crawling.orders.schedules` says what the fields mean. The crawl's row is its lock."""
 
     crawl = models.OneToOneField(CrawlJob, models.CASCADE, related_name="schedule")
-    timing = models.JSONField(help_text="as crawling.rules.schedules.ScheduleTiming has it")
+    timing = models.JSONField(help_text="as crawling.orders.schedules.ScheduleTiming has it")
     anchor_at = models.DateTimeField(help_text="intervals are counted from here")
     next_at = models.DateTimeField(null=True, help_text="when it falls due; empty: it is switched off")
 

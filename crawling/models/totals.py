@@ -1,4 +1,4 @@
-"""What all crawls together did, by minute. Written by `crawling.services.totalling` only."""
+"""What all crawls together did, by minute. Written by `crawling.housekeeping.minute_totals` only."""
 
 from __future__ import annotations
 

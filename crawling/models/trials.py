@@ -1,4 +1,4 @@
-"""Trials of the experiment (SEEDS P4, P5) and what became of each of their requests. Written by `crawling.experiment.store` only."""
+"""Trials of the experiment (SEEDS P4, P5) and what became of each of their requests. Written by `crawling.experiments.store` only."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class Verdict(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdicts", db_index=False)
     fingerprint = models.BigIntegerField()
     url = models.TextField()
-    rule = models.CharField(max_length=20, help_text="of `crawling.rules.filters.Rule`")
+    rule = models.CharField(max_length=20, help_text="of `crawling.scope.filters.Rule`")
     sentence = models.TextField(help_text="what the rule said")
     revision = models.CharField(max_length=60, help_text="the rules that it was held against: `rules_key`")
     depth = models.SmallIntegerField()

@@ -1,4 +1,4 @@
-"""How somebody likes to see the list of crawls. Written by `crawling.services.saving` only."""
+"""How somebody likes to see the list of crawls. Written by `crawling.crawls.saved_views` only."""
 
 from __future__ import annotations
 

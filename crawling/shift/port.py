@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connections
 
-from crawling.frontier.cookies import Jar
+from crawling.frontier.captured_exchange import CapturedExchange
+from crawling.frontier.cookie_jars import Jar
 from crawling.frontier.outcomes import ServerAnswer
-from crawling.frontier.parcels import CapturedExchange
-from crawling.processors.context import ShiftPort
-from crawling.shift.archiving import Archiving
+from crawling.pipeline.context import ShiftPort
+from crawling.shift.archive_stage import Archiving
 from crawling.shift.lease import LeaseThread
 from dnscache.resolution import Resolution, unanswered
 from dnscache.resolver import resolve

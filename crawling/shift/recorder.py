@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from crawling.frontier.cookies import keep_jars
-from crawling.frontier.hotspots import count_wanted
-from crawling.frontier.locking import locked_run
+from crawling.frontier.admit.refusals import keep_links
+from crawling.frontier.change.hotspot_counts import count_wanted
+from crawling.frontier.cookie_jars import keep_jars
+from crawling.frontier.host_placement import serving_numbers
 from crawling.frontier.outcomes import UrlOutcome
-from crawling.frontier.placing import serving_numbers
-from crawling.frontier.recording import RecordingState, record_all
-from crawling.frontier.robots import keep_all_robots
-from crawling.frontier.verdicts import keep_links
+from crawling.frontier.record.outcome_writer import RecordingState, record_all
+from crawling.frontier.robots_store import keep_all_robots
+from crawling.frontier.run_lock import locked_run
 from crawling.models import Shift
-from crawling.processors.context import FetchContext
-from crawling.rules.statuses import FetchStatus
-from crawling.services.shifts import FetchThreadLine, note_fetch_threads
-from crawling.shift.archiving import Archiving
+from crawling.pipeline.context import FetchContext
+from crawling.runs.shift_lifecycle import FetchThreadLine, note_fetch_threads
+from crawling.shift.archive_stage import Archiving
+from crawling.shift.fetch_threads import FetchThreadPool
 from crawling.shift.port import QueuedShiftPort
-from crawling.shift.toes import FetchThreadPool
+from crawling.web.statuses import FetchStatus
 
 #: outcomes are written when so many are there, or the oldest has waited so long, or the toes have nothing to do
 WRITE_AT = 150

@@ -11,33 +11,33 @@ from collections.abc import Callable
 from django.conf import settings
 from django.utils import timezone
 
-from crawling.fetching import fetching_of
-from crawling.frontier.claiming import ClaimedUrl
-from crawling.frontier.due import seconds_until_due
-from crawling.frontier.filtering import unbound_hosts
-from crawling.frontier.limits import limit_reached
+from crawling.crawls.fetching_section import fetching_of
+from crawling.frontier.admit.crawl_rules import unbound_hosts
+from crawling.frontier.admit.quarantine import states_of
+from crawling.frontier.due_queues import seconds_until_due
+from crawling.frontier.leases import ClaimedUrl
 from crawling.frontier.outcomes import UrlOutcome
-from crawling.frontier.quarantine import states_of
+from crawling.frontier.run_limits import limit_reached
 from crawling.identity import identity
 from crawling.models import CrawlJob, Run, Shift, UrlState
 from crawling.models.jobs import WORKING_STATES, RunState
-from crawling.rules.politeness import MAX_ATTEMPTS
-from crawling.rules.sections.fetching import FetchingPart
-from crawling.rules.statuses import FetchStatus
-from crawling.sealing import SealBroken
-from crawling.services.minding import enforce_thresholds
-from crawling.services.pausing import pause_by_itself
-from crawling.services.shifts import LONGEST_SLICES, end_shift
-from crawling.shift.archiving import Archiving, paused_by
-from crawling.shift.buyer import ShiftGrants
-from crawling.shift.equipment import bytes_a_second, make_context
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.runs.automatic_pause import pause_by_itself
+from crawling.runs.shift_lifecycle import LONGEST_SLICES, end_shift
+from crawling.runs.threshold_checks import enforce_thresholds
+from crawling.sealed_text import SealBroken
+from crawling.shift.archive_stage import Archiving, paused_by
+from crawling.shift.context_factory import bytes_a_second, make_context
+from crawling.shift.fetch_threads import FetchThreadPool
+from crawling.shift.grants import ShiftGrants
+from crawling.shift.host_leases import SOON_SECONDS, HostLeases
 from crawling.shift.lease import LeaseThread
-from crawling.shift.memory import MemoryStage
+from crawling.shift.memory_stage import MemoryStage
 from crawling.shift.port import QueuedShiftPort
 from crawling.shift.recorder import OutcomeRecorder
-from crawling.shift.toes import FetchThreadPool
-from crawling.shift.turns import SOON_SECONDS, HostLeases
 from crawling.shift.workbench import Workbench
+from crawling.web.politeness import MAX_ATTEMPTS
+from crawling.web.statuses import FetchStatus
 
 WAIT_SECONDS = 0.02
 #: how often the slower questions are asked

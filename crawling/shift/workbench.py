@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from crawling.processors.visit import Visit
+from crawling.pipeline.visit import Visit
 
 #: a host that rests for longer is not kept on the workbench: its lease and its URLs are better given back
 LONG_REST_SECONDS = 15.0

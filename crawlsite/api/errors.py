@@ -24,8 +24,8 @@ from allocation.errors import (
     UnknownResource,
 )
 from crawling.errors import BadOrder, CrawlError, NotFound, UnknownCrawl, UnknownRun
-from crawling.rules.addresses import BadUrl
-from crawling.rules.orders import sentence_for
+from crawling.orders.order import sentence_for
+from crawling.web.addresses import BadUrl
 from crawlsite.api.admission import too_many
 from crawlsite.request_ids import current_id
 from crawlsite.retry_later import AGAIN_SECONDS

@@ -7,7 +7,7 @@ from datetime import datetime
 from ninja import Router, Schema
 from pydantic import Field
 
-from crawling.api.permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
 from crawlsite.health.report import SystemReport, report
 
 health = Router()

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from ninja import Body, Router, Schema
 from pydantic import ConfigDict, Field
 
-from crawling.api.permissions import CrawlApiRequest, may_view
-from crawling.rules.fields import NUMBER
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.orders.fields import NUMBER
 from crawlsite.preferences import REFRESHES, refresh_seconds, set_refresh
 
 preferences = Router()

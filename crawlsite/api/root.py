@@ -5,27 +5,27 @@ from __future__ import annotations
 from ninja import Swagger
 
 from allocation.api import banker, pools
-from crawling.api.alerts import alerts
-from crawling.api.checkpoints import checkpoints
-from crawling.api.crawls import crawls
-from crawling.api.disk import disk
-from crawling.api.documents import documents
-from crawling.api.downloads import downloads
-from crawling.api.findings import findings
-from crawling.api.frontier import frontier
-from crawling.api.history import history
-from crawling.api.hosts import hosts, search
-from crawling.api.names import replays, waits
-from crawling.api.page_cache import cache
-from crawling.api.reports import reports as crawl_reports
-from crawling.api.runs import kept
-from crawling.api.schedules import schedules
-from crawling.api.scoping import blacklist, scoping
-from crawling.api.standing import overview, stalls, who
-from crawling.api.steering import steering
-from crawling.api.templates import keeping, templates
-from crawling.api.together import bulk, drafts, views
-from crawling.api.trials import trials
+from crawling.dashboard.alerts.api import alerts
+from crawling.dashboard.crawls.api import crawls
+from crawling.dashboard.crawls.api_bulk import bulk, drafts, views
+from crawling.dashboard.crawls.api_overview import overview, stalls, who
+from crawling.dashboard.hosts.api import hosts, search
+from crawling.dashboard.hosts.api_names import replays, waits
+from crawling.dashboard.inspect.api import history
+from crawling.dashboard.orders.api_rules import blacklist, scoping
+from crawling.dashboard.orders.api_schedules import schedules
+from crawling.dashboard.orders.api_templates import keeping, templates
+from crawling.dashboard.pages.api_documents import documents
+from crawling.dashboard.pages.api_downloads import downloads
+from crawling.dashboard.pages.api_page_cache import cache
+from crawling.dashboard.pages.api_reports import reports as crawl_reports
+from crawling.dashboard.run.api.checkpoints import checkpoints
+from crawling.dashboard.run.api.disk import disk
+from crawling.dashboard.run.api.findings import findings
+from crawling.dashboard.run.api.frontier import frontier
+from crawling.dashboard.run.api.runs import kept
+from crawling.dashboard.run.api.steering import steering
+from crawling.experiments.api import trials
 from crawlsite.api.auth import WAYS, members_only
 from crawlsite.api.errors import add_error_handlers
 from crawlsite.api.health import health

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Body, Path, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from crawling.api.parameters import LARGEST
-from crawling.api.permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_parameters import LARGEST
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
 from crawling.errors import BadOrder
 from crawlsite.models import ApiToken
 from crawlsite.tokens import LONGEST_NAME, MOST_DAYS, BadToken, issue_token, revoke_token

@@ -15,10 +15,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
 from crawling.archive.files import deletions_held
+from crawling.checkpoints.checkpoint_export import SNAPSHOT
 from crawling.checkpoints.directory import CheckpointWriter
-from crawling.checkpoints.taking import SNAPSHOT
 from crawling.models import ArchiveFile
-from crawling.sealing import seal
+from crawling.sealed_text import seal
 from crawlsite.backup.manifest import BackupManifest, BackupTrouble, table_file
 
 #: who is logged in is nobody's business elsewhere; what has been migrated is compared, not carried over

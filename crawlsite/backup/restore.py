@@ -11,12 +11,12 @@ from django.db import Error as DatabaseError
 from django.db import connection, transaction
 from psycopg import sql
 
-from crawling.archive.adopting import checked_name, copy_file, own_restored
+from crawling.archive.adoption import checked_name, copy_file, own_restored
 from crawling.audit import note
-from crawling.keeper.leader import is_somebody_leading
 from crawling.models import CrawlJob
 from crawling.models.archive import archive_folder
-from crawling.sealing import SealBroken, unseal
+from crawling.scheduler.leader import is_somebody_leading
+from crawling.sealed_text import SealBroken, unseal
 from crawlsite.backup.dump import migrations_done
 from crawlsite.backup.manifest import BackupManifest, BackupTrouble, read_manifest, table_file
 

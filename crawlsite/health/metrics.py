@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from allocation.metrics import BankCollector
-from crawling.metrics import RunCollector
+from crawling.dashboard.metrics import RunCollector
 from crawlsite.api.auth import Token
 
 

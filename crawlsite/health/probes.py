@@ -17,11 +17,11 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from allocation.checks import missing_units
-from crawling.ahead.seat import is_any_taken
-from crawling.disk import disk_now, forecast_of
-from crawling.keeper.leader import is_somebody_leading
-from crawling.keeper.messages import QUEUE, live_workers
-from crawling.rules.forecast import Forecast
+from crawling.housekeeping.disk import disk_now, forecast_of
+from crawling.housekeeping.disk_forecast import Forecast
+from crawling.preresolver.machine_lock import is_any_taken
+from crawling.scheduler.leader import is_somebody_leading
+from crawling.scheduler.messages import QUEUE, live_workers
 from dnscache.selectors import are_servers_silent
 
 OK = "ok"

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 from redis.exceptions import RedisError
 
-from crawling.keeper.messages import QUEUE
+from crawling.scheduler.messages import QUEUE
 from crawlsite.env import Environment
 from crawlsite.health.probes import ComponentHealth, parts
 from crawlsite.health.workers import QueueRow, WorkerRow, queues_now, workers_now

@@ -15,8 +15,8 @@ from rq.job import Job
 from rq.worker import BaseWorker
 from rq.worker_registration import clean_worker_registry
 
-from crawling.keeper.messages import QUEUE, RUN_SHIFT
 from crawling.models import RunProcess
+from crawling.scheduler.messages import QUEUE, RUN_SHIFT
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
 from allocation.records import pool_cards
-from crawling.charts import SPANS, as_csv, chart_of_all
-from crawling.overview import crawls_now
+from crawling.dashboard.crawls.overview import crawls_now
+from crawling.dashboard.run.charts import SPANS, as_csv, chart_of_all
 from crawlsite.health.probes import parts
 
 

@@ -7,8 +7,8 @@ import csv
 import pytest
 
 from allocation.csv_cells import guarded
-from crawling.evidence import _csv
-from crawling.spreadsheets import csv_lines
+from crawling.dashboard.base.spreadsheets import csv_lines
+from crawling.dashboard.run.diagnostics_bundle import _csv
 from dnscache.export import _cell
 
 FORMULAS = ["-2+3+cmd|' /C calc'!A0", "=1+1", "+1+1", "@SUM(A1)", " =1+1", "\t=1", "\r=1", "\n=1"]

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
-from crawling.services.creating import create_crawl
+from crawling.crawls.creation import create_crawl
 from crawlsite.api.root import api
 from crawlsite.models import ApiToken
 from crawlsite.roles import ROLES
@@ -268,7 +268,7 @@ def test_a_fault_of_ours_is_told_without_its_inside(programs, monkeypatch):
     def break_down(*args, **kwargs):
         raise DatabaseError("secret inside")
 
-    monkeypatch.setattr("crawling.api.crawls.page_of", break_down)
+    monkeypatch.setattr("crawling.dashboard.crawls.api.page_of", break_down)
     programs["viewer"].client.raise_request_exception = False
 
     status, problem = programs["viewer"]("GET", "crawls")
@@ -282,7 +282,7 @@ def test_a_database_that_is_too_busy_is_no_fault_of_the_program(programs, monkey
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 1; SELECT pg_sleep(1)")
 
-    monkeypatch.setattr("crawling.api.crawls.page_of", wait_too_long)
+    monkeypatch.setattr("crawling.dashboard.crawls.api.page_of", wait_too_long)
 
     assert programs["viewer"]("GET", "crawls") == (503, {"detail": "The database was too busy, or is not there; ask again in a moment."})
 

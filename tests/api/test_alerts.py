@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Listener
-from crawling.services.creating import create_crawl, start_run
 from tests.api.conftest import SEED
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from allocation.models import Pool
-from crawling.services.creating import create_crawl, start_run
+from crawling.crawls.creation import create_crawl, start_run
 from dnscache import store
 from dnscache.answers import DnsAnswer, DnsStatus, Reply
 

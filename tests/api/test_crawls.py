@@ -9,11 +9,11 @@ from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import CrawlJob, Host, LogLine, Page, Run, Shift, Url
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.steering import pause
+from crawling.runs.steering import pause
 from tests.api.conftest import SEED
-from tests.crawling.test_bad_input import BAD
+from tests.crawling.orders.test_bad_input import BAD
 
 ORDER = {"name": "a crawl", "seeds": [SEED], "max_pages": 10}
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from crawling.logbook import write
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Level, Page, RunCount
-from crawling.services.creating import create_crawl, start_run
+from crawling.run_log import write
 from tests.api.conftest import SEED
 
 

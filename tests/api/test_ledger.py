@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allocation.models import Pool
-from crawling.services.creating import create_crawl, start_run
+from crawling.crawls.creation import create_crawl, start_run
 
 
 @pytest.fixture

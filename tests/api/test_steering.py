@@ -8,13 +8,13 @@ import pytest
 from django.db import connections
 
 from allocation.models import Process
-from crawling.keeper.duties import enroll_anew
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.revisions import edit_crawl
+from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import CrawlJob, LogLine, Page, Run, RunCount, Url
-from crawling.selectors import crawl_view
-from crawling.services.bank import leave_bank
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.editing import edit_crawl
-from crawling.services.retrying import retry_failed
+from crawling.runs.grants import leave_bank
+from crawling.runs.retry import retry_failed
+from crawling.scheduler.duties import enroll_anew
 from tests.api.conftest import SEED
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crawling.services.bank import default_pool
-from crawling.services.creating import create_crawl
+from crawling.crawls.creation import create_crawl
+from crawling.runs.grants import default_pool
 from crawlsite.api.root import api
 from tests.api.conftest import SEED
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.revisions import edit_crawl
+from crawling.dryrun.inquiry_answers import answer_inquiry
 from crawling.models import BlackListEntry, CrawlJob, Host, Inquiry, OrderTemplate
-from crawling.services.answering import answer_inquiry
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.editing import edit_crawl
 from crawlsite.models import ApiToken
 from tests.api.conftest import SEED, Program
 

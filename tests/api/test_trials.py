@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.experiment import store
-from crawling.experiment.running import run_trial
+from crawling.experiments import store
+from crawling.experiments.runner import run_trial
 from crawling.models.trials import Trial
 
 pytestmark = pytest.mark.django_db(transaction=True)

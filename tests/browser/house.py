@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
-from crawling.jobs import run_shift
-from crawling.keeper.duties import start_due_crawls
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.steering import pause, stop
+from crawling.runs.steering import pause, stop
+from crawling.scheduler.duties import start_due_crawls
+from crawling.worker.jobs import run_shift
 from tests.crawling.conftest import granted_starts
 
 #: so much of the bandwidth that two such crawls cannot work at once

@@ -9,12 +9,12 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from allocation.models import Pool
-from crawling.ahead.seat import is_any_taken
+from crawling.crawls.creation import start_run
+from crawling.dashboard.base.crawl_views import crawl_view
 from crawling.models import CrawlJob, Run
 from crawling.models.jobs import RunState
-from crawling.selectors import crawl_view
-from crawling.services.creating import start_run
-from crawling.services.steering import pause
+from crawling.preresolver.machine_lock import is_any_taken
+from crawling.runs.steering import pause
 from crawlsite.env import BASE_DIR
 from tests.browser.endless import EndlessWeb
 from tests.browser.house import MOST, make_crawl

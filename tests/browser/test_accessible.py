@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page
 
 from allocation.models import Pool
-from crawling.experiment.running import run_trial
-from crawling.experiment.store import make_trial
+from crawling.experiments.runner import run_trial
+from crawling.experiments.store import make_trial
 from crawling.models import Host
 from tests.browser.axe import violations
 from tests.browser.house import furnish

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob
-from crawling.services.creating import start_run
-from crawling.services.steering import pause
+from crawling.runs.steering import pause
 from tests.browser.axe import violations
 from tests.browser.house import make_crawl, work_off
 from tests.browser.test_accessible import ONE_SCREEN, SCREENS, TOO_WIDE

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from crawling.crawls.creation import start_run
 from crawling.models import CrawlJob, Host, HostQueue
-from crawling.services.creating import start_run
 from tests.browser.house import make_crawl, work_off
 from tests.browser.test_accessible import TOO_WIDE
 from tests.servers import Site

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from crawling.crawls.creation import start_run
 from crawling.models.jobs import RunState
-from crawling.services.creating import start_run
 from tests.browser.house import make_crawl
 
 #: what Tab stops at, in the order of the page; of radio buttons with one name only one is a stop

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from crawling.services.creating import start_run
-from crawling.services.steering import stop
+from crawling.crawls.creation import start_run
+from crawling.runs.steering import stop
 from tests.browser.house import make_crawl
 
 

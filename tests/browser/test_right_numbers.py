@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from crawling.crawls.creation import start_run
 from crawling.models import Run, RunCount
-from crawling.services.creating import start_run
 from tests.browser.house import make_crawl
 
 #: keeps what is written on canvases

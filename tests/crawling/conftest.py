@@ -11,14 +11,14 @@ from rq import Worker
 
 from allocation.models import OutboxKind
 from allocation.services import NewClass, create_pool, mark_sent, unsent_outbox
-from crawling.checkpoints.taking import take_checkpoint
+from crawling.checkpoints.checkpoint_export import take_checkpoint
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.identity import set_identity
-from crawling.jobs import run_shift
-from crawling.keeper.duties import start_due_crawls
-from crawling.keeper.messages import QUEUE
 from crawling.models import AllowedNetwork, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.services.creating import create_crawl, start_run
+from crawling.scheduler.duties import start_due_crawls
+from crawling.scheduler.messages import QUEUE
+from crawling.worker.jobs import run_shift
 
 CLASSES = [
     NewClass("worker", "worker", "RQ workers", 4),

@@ -2,14 +2,14 @@
 
 from ipaddress import ip_network
 
-from crawling.fetchers.bandwidth import Bandwidth
-from crawling.fetchers.client import Client, RequestPolicy
-from crawling.processors.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
-from crawling.rules.filters import UrlFilters
-from crawling.rules.recipients import Recipients
-from crawling.rules.scope import Reach, Scope
-from crawling.rules.sections.fetching import FetchingPart
-from crawling.rules.vetting import AllowedRange, DialPolicy
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.pipeline.client import Client, RequestPolicy
+from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
+from crawling.scope.filters import UrlFilters
+from crawling.scope.scope import Reach, Scope
+from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.recipients import Recipients
+from crawling.web.vetting import AllowedRange, DialPolicy
 
 HERE = AllowedRange(ip_network("127.0.0.0/8"), 1, 65535)
 

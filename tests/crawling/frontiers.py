@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from django.db import connections, transaction
 from django.db.models import Sum
 
-from crawling.frontier.claiming import claim_urls, lease_hosts
-from crawling.frontier.counting import COUNTED, count_seeds
-from crawling.frontier.locking import locked_run
+from crawling.frontier.admit.schedule import schedule_urls
+from crawling.frontier.leases import claim_urls, lease_hosts
 from crawling.frontier.outcomes import UrlOutcome
-from crawling.frontier.recording import give_back, record
-from crawling.frontier.sowing import schedule_urls
+from crawling.frontier.record.outcome_writer import give_back, record
+from crawling.frontier.run_counts import COUNTED, count_seeds
+from crawling.frontier.run_lock import locked_run
 from crawling.frontier.types import Candidate
 from crawling.models import CrawlJob, HostQueue, Page, Run, RunCount, RunProcess, RunTotal, Shift, Url, UrlState
-from crawling.rules.addresses import read_address
+from crawling.web.addresses import read_address
 
 numbers = itertools.count()
 

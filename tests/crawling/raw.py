@@ -10,8 +10,8 @@ import threading
 import time
 from contextlib import contextmanager
 
-from crawling.fetchers.dial import PinnedSession
-from crawling.fetchers.http import fetch
+from crawling.web.fetch.adapter import PinnedSession
+from crawling.web.fetch.http import fetch
 
 AGENT = {"User-Agent": "test", "Accept-Encoding": "gzip, deflate, br, zstd"}
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from psycopg.adapt import PyFormat
 
-from crawling.jobs import run_shift
 from crawling.shift.arrays import QuickListDumper, send_lists_quickly
+from crawling.worker.jobs import run_shift
 
 
 @pytest.fixture(autouse=True)

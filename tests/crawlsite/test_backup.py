@@ -15,12 +15,12 @@ from django.urls import reverse
 from allocation.models import Event, OutboxKind, ProcessState
 from allocation.services import create_pool, reap_expired, unsent_outbox
 from crawling.archive.files import deletions_held, remove_abandoned
-from crawling.jobs import run_shift
-from crawling.keeper.duties import settle_leftovers, start_due_crawls
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import ArchiveFile, CrawlJob, Page, Run, RunState
 from crawling.models.jobs import ENDED_STATES
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.losses import shift_was_reaped
+from crawling.runs.lost_shifts import shift_was_reaped
+from crawling.scheduler.duties import settle_leftovers, start_due_crawls
+from crawling.worker.jobs import run_shift
 from crawlsite.backup.dump import back_up
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import CLASSES, granted_starts, loopback, order, pool, work_off  # noqa: F401

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawling.services.creating import create_crawl, start_run
+from crawling.crawls.creation import create_crawl, start_run
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.frontiers import other_connection
 from tests.crawling.pages import browser
@@ -12,7 +12,7 @@ from tests.crawling.pages import browser
 
 @pytest.mark.parametrize("door", ["/crawls/{}/stop/", "/api/crawls/{}/stop"])
 def test_a_run_that_somebody_else_holds_is_answered_503_and_when_to_ask_again(order, monkeypatch, door):  # noqa: F811
-    monkeypatch.setattr("crawling.frontier.locking.PATIENCE", "50ms")
+    monkeypatch.setattr("crawling.frontier.run_lock.PATIENCE", "50ms")
     run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
 
     with other_connection(["SELECT 1 FROM crawling_run WHERE id = %s FOR NO KEY UPDATE", [run.pk]]):

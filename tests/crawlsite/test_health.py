@@ -7,7 +7,7 @@ import redis
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from crawling.keeper.leader import Leadership
+from crawling.scheduler.leader import Leadership
 from crawlsite.health import views
 
 

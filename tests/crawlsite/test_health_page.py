@@ -11,10 +11,10 @@ from django.urls import reverse
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from crawling.keeper.messages import QUEUE, enqueue_shift
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.shifts import begin_shift
-from crawling.worker import ShiftWorker
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.runs.shift_lifecycle import begin_shift
+from crawling.scheduler.messages import QUEUE, enqueue_shift
+from crawling.worker.rq_worker import ShiftWorker
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup
 

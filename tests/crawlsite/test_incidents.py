@@ -32,8 +32,8 @@ def broken(monkeypatch, client, admin_user, lines):
         lines.append(log_line())
         raise DatabaseError("disk on fire")
 
-    monkeypatch.setattr("crawling.views.crawls.list_crawls", fail)
-    monkeypatch.setattr("crawling.api.crawls.page_of", fail)
+    monkeypatch.setattr("crawling.dashboard.crawls.views.list_crawls", fail)
+    monkeypatch.setattr("crawling.dashboard.crawls.api.page_of", fail)
     client.force_login(admin_user)
     client.raise_request_exception = False
     return client

@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.dashboard.crawls.overview import SOME, crawls_now
 from crawling.models import Run, RunCount
-from crawling.overview import SOME, crawls_now
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.shifts import begin_shift
+from crawling.runs.shift_lifecycle import begin_shift
 from tests.crawling.conftest import loopback, order, pool  # noqa: F401  # fixtures
 from tests.crawling.pages import browser, soup
 

@@ -13,8 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from allocation.services import create_pool
+from crawling.crawls.creation import create_crawl
 from crawling.models import AllowedNetwork, CrawlJob
-from crawling.services.creating import create_crawl
 from crawlsite import shared_refreshes as refreshes
 from crawlsite.roles import make_roles
 from tests.crawling.conftest import CLASSES

@@ -23,7 +23,7 @@ from tests.crawlsite.supervised import Supervisor
 
 PROCFILE = """
 worker: python manage.py rqworker --skip-checks shifts \
- --worker-class crawling.worker.ShiftWorker --serializer json --worker-ttl 60
+ --worker-class crawling.worker.rq_worker.ShiftWorker --serializer json --worker-ttl 60
 keeper: python manage.py keeper --skip-checks
 """
 #: short enough that a lost shift costs no test its time; with less, a busy machine loses shifts by itself, and pages are blamed for it

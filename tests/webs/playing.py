@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psutil
 
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.errors import WrongState
 from crawling.models import Run, Shift
 from crawling.models.jobs import ENDED_STATES
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.steering import stop
+from crawling.runs.steering import stop
 from tests.forked import Program
 from tests.nameserver import serve_names
 from tests.stack import KEEPER, WORKER, running_stack, wait_until

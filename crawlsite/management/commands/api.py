@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from crawling.management.doors import plain_errors
+from crawling.dashboard.management.command_errors import plain_errors
 from crawlsite.api.internal_client import NoSuchEndpoint, ask
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

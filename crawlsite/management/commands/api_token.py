@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import IntegrityError
 
-from crawling.management.doors import plain_errors
+from crawling.dashboard.management.command_errors import plain_errors
 from crawlsite.models import ApiToken
 from crawlsite.tokens import LONGEST_NAME, make_token
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.template.defaultfilters import pluralize
 
-from crawling.management.doors import plain_errors
+from crawling.dashboard.management.command_errors import plain_errors
 from crawlsite.backup.dump import back_up
 
 

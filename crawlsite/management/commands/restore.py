@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from crawling.management.doors import plain_errors
+from crawling.dashboard.management.command_errors import plain_errors
 from crawlsite.backup.restore import restore
 
 

@@ -12,11 +12,11 @@ from django.core.management.base import BaseCommand
 
 from allocation.models import Pool
 from allocation.services import add_class, create_pool
-from crawling.management.doors import plain_errors
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.dashboard.management.command_errors import plain_errors
+from crawling.default_pool import default_classes
 from crawling.models import AllowedNetwork, CrawlJob
-from crawling.services.bank import default_pool
-from crawling.services.creating import create_crawl, start_run
-from crawling.sizing import default_classes
+from crawling.runs.grants import default_pool
 from crawlsite.roles import make_roles
 
 DEMO_ADDRESS = "127.0.0.1"

@@ -8,10 +8,10 @@ from hashlib import sha256
 
 from xxhash import xxh3_64_intdigest
 
-from crawling.archive.reading import index_lines, original_of, record_of, records_of
-from crawling.archive.unpacking import decoded
+from crawling.archive.reader import index_lines, original_of, record_of, records_of
+from crawling.archive.unpacker import decoded
 from crawling.models import ArchiveFile, Page, Run
-from crawling.rules.addresses import signed
+from crawling.web.addresses import signed
 
 
 def files_of(run: Run) -> list[ArchiveFile]:

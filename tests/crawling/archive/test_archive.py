@@ -8,12 +8,12 @@ import zlib
 
 from warcio.archiveiterator import ArchiveIterator
 
-from crawling.archive.reading import original_of, record_of
-from crawling.frontier.robots import keep_robots
+from crawling.archive.reader import original_of, record_of
+from crawling.crawls.creation import start_run
+from crawling.frontier.robots_store import keep_robots
 from crawling.models import ArchiveFile, Page
-from crawling.services.creating import start_run
 from tests.crawling.archive.judging import files_of, judge
-from tests.crawling.test_crawl_path import links
+from tests.crawling.pipeline.test_crawl_path import links
 
 HTML = {"Content-Type": "text/html"}
 

@@ -14,13 +14,13 @@ from django.urls import reverse
 from warcio.archiveiterator import ArchiveIterator
 
 from crawling.archive.selection import warc_of
-from crawling.downloads import rows_file, warc_file
+from crawling.dashboard.pages.downloads import rows_file, warc_file
+from crawling.dashboard.pages.filter import PageFilter, in_time
 from crawling.errors import ArchiveTrouble
 from crawling.models import Page
-from crawling.page_filter import PageFilter, in_time
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser
-from tests.crawling.test_crawl_path import links
+from tests.crawling.pipeline.test_crawl_path import links
 
 SAME = "<title>=1+1</title>the same"
 
@@ -77,7 +77,7 @@ def test_a_filters_result_has_what_was_asked_for_and_no_more(run, tmp_path):
 
 
 def test_rows_come_in_order_a_few_at_a_time_and_as_no_formula(run, monkeypatch):
-    monkeypatch.setattr("crawling.page_filter.CHUNK", 2)
+    monkeypatch.setattr("crawling.dashboard.pages.filter.CHUNK", 2)
 
     table = list(csv.DictReader(StringIO("".join(rows_file(run, PageFilter(), "csv").pieces))))
     lines = [json.loads(line) for line in rows_file(run, PageFilter("FIRST"), "jsonl").pieces]
@@ -88,7 +88,7 @@ def test_rows_come_in_order_a_few_at_a_time_and_as_no_formula(run, monkeypatch):
 
 
 def test_pages_of_the_same_moment_are_all_had(run, monkeypatch):
-    monkeypatch.setattr("crawling.page_filter.CHUNK", 2)
+    monkeypatch.setattr("crawling.dashboard.pages.filter.CHUNK", 2)
     Page.objects.update(fetched_at=run.started_at)
 
     assert len({page.pk for page in in_time(Page.objects.filter(run=run))}) == 5

@@ -8,13 +8,13 @@ import resource
 import pytest
 
 from crawling.archive.files import OpenFile, Slot, open_last, open_next, remove_abandoned, seal_all, this_machine
-from crawling.keeper.duties import settle_leftovers
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.housekeeping.deletion import delete_crawl
 from crawling.models import ArchiveFile, Page, RunState
-from crawling.services import steering
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.deleting import delete_crawl
+from crawling.runs import steering
+from crawling.scheduler.duties import settle_leftovers
 from tests.crawling.archive.judging import files_of, judge
-from tests.crawling.test_crawl_path import links
+from tests.crawling.pipeline.test_crawl_path import links
 
 
 @pytest.fixture

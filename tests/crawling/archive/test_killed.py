@@ -8,9 +8,9 @@ import signal
 
 import pytest
 
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Page, Run
 from crawling.models.jobs import ENDED_STATES
-from crawling.services.creating import create_crawl, start_run
 from tests.crawling.archive.judging import judge
 from tests.stack import KEEPER, WORKER, horse_of, running_stack, wait_until
 

@@ -12,12 +12,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from crawling.archive import looking
-from crawling.archive.unpacking import MOST_SHOWN
+from crawling.archive import viewer as looking
+from crawling.archive.unpacker import MOST_SHOWN
 from crawling.models import Page
 from tests.crawling.archive.judging import files_of
 from tests.crawling.pages import browser, soup
-from tests.crawling.test_crawl_path import links
+from tests.crawling.pipeline.test_crawl_path import links
 
 EVIL = "<title>x</title><script>alert(1)</script><img src=//elsewhere.test/spy><form action=/crawls/1/delete/><button>go</button></form>"
 

@@ -9,10 +9,10 @@ import psycopg
 from django.db import OperationalError, connection
 
 from allocation.models import Process
-from crawling.archive.reading import index_lines
+from crawling.archive.reader import index_lines
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Page, Shift
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.losses import shift_was_lost
+from crawling.runs.lost_shifts import shift_was_lost
 from tests.crawling.archive.judging import files_of, judge
 
 

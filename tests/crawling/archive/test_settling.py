@@ -9,15 +9,15 @@ import pytest
 from django.utils import timezone
 
 from allocation.services import take_lease
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.frontier.captured_exchange import CapturedExchange
 from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
-from crawling.frontier.parcels import CapturedExchange
-from crawling.frontier.recording import record
+from crawling.frontier.record.outcome_writer import record
 from crawling.models import ArchiveFile, RunProcess, Shift, UrlState
-from crawling.rules.exchanges import Exchange
-from crawling.services.creating import create_crawl, start_run
-from crawling.services.shifts import begin_shift
-from crawling.shift.archiving import OUTCOME_LOOKS, Archiving
-from crawling.shift.buyer import ShiftGrants
+from crawling.runs.shift_lifecycle import begin_shift
+from crawling.shift.archive_stage import OUTCOME_LOOKS, Archiving
+from crawling.shift.grants import ShiftGrants
+from crawling.web.exchanges import Exchange
 from tests.crawling.conftest import granted_starts
 from tests.crawling.frontiers import Frontier
 from tests.stack import wait_until

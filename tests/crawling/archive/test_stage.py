@@ -9,13 +9,13 @@ from django.db import connections
 
 from allocation.models import Process, Request
 from allocation.services import register_process, release_resources, request_resources, set_capacity
+from crawling.crawls.creation import create_crawl, start_run
 from crawling.models import Shift, Url
-from crawling.rules.statuses import FetchStatus
-from crawling.services.creating import create_crawl, start_run
-from crawling.shift import archiving
+from crawling.shift import archive_stage
+from crawling.web.statuses import FetchStatus
 from tests.crawling.archive.judging import judge
 from tests.crawling.conftest import granted_starts
-from tests.crawling.test_crawl_path import links
+from tests.crawling.pipeline.test_crawl_path import links
 
 WRITER = {"archive_writers": 1}
 
@@ -68,8 +68,8 @@ def test_documents_wait_for_a_writer_that_comes_free_in_time(make_site, order, w
 
 def test_where_no_writer_comes_free_each_url_is_told_so_and_tried_again(make_site, order, work_off, hog, monkeypatch):
     """Its links were found once before, by the same shift, and are told of all the same."""
-    monkeypatch.setattr(archiving, "DEADLINE_SECONDS", 0.5)
-    monkeypatch.setattr("crawling.rules.politeness.FIRST_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(archive_stage, "DEADLINE_SECONDS", 0.5)
+    monkeypatch.setattr("crawling.web.politeness.FIRST_RETRY_SECONDS", 0.01)
     told = []
 
     def page(request):

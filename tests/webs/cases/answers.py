@@ -7,8 +7,8 @@ import zlib
 
 import brotlicffi
 
-from crawling.fetchers.decoding import zstd
-from crawling.rules.statuses import FetchStatus
+from crawling.web.fetch.content_codings import zstd
+from crawling.web.statuses import FetchStatus
 from tests.webs.case import Case, answer, links
 
 

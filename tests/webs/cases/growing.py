@@ -7,7 +7,7 @@ from functools import cache
 from gzip import compress
 from hashlib import sha256
 
-from crawling.rules.statuses import FetchStatus
+from crawling.web.statuses import FetchStatus
 from tests.webs.case import Case, answer
 
 XML = "application/xml"

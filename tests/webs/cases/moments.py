@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.rules.statuses import FetchStatus
+from crawling.web.statuses import FetchStatus
 from tests.webs.case import Case, answer, links
 
 AT_ONCE = {"host_patience_seconds": 0}

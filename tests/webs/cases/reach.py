@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawling.rules.statuses import FetchStatus
+from crawling.web.statuses import FetchStatus
 from tests.webs.case import Case, answer, links
 
 #: what cloud platforms serve to their own machines alone, and private networks

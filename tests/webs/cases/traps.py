@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from crawling.models import TrapPattern, UrlState
-from crawling.rules.traps import MOST_ON_TRIAL
+from crawling.scope.trap_patterns import MOST_ON_TRIAL
 from tests.webs.case import Case, answer, links
 
 PAGES = ("start", "news", "contact", "help")

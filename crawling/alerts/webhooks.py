@@ -1,0 +1,55 @@
+"""Webhooks: a delivery, signed, to a permitted address."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.utils import timezone
+from requests.exceptions import RequestException
+
+from crawling.alerts.wording import signature
+from crawling.allowlists import allowed_networks
+from crawling.identity import identity
+from crawling.models import Delivery
+from crawling.sealed_text import SealBroken
+from crawling.web.addresses import read_address
+from crawling.web.fetch.adapter import PinnedRequest, PinnedSession
+from crawling.web.fetch.transfer_errors import why_not
+from crawling.web.vetting import vet
+from dnscache.resolver import resolve
+
+ANSWER_SECONDS = 10.0
+ANSWER_BYTES = 64 * 1024
+
+
+def post(session: PinnedSession, delivery: Delivery) -> tuple[str, bool]:
+    """A sentence, and whether it has arrived. Redirects are not followed: what is signed is meant for one address."""
+    address = read_address(delivery.listener.url)
+    resolution = resolve(address.hostname)
+    vetted = vet(resolution.addresses, address.port, allowed=allowed_networks(), forbidden=settings.OWN_SERVICES)
+    if not vetted.permitted:
+        return f"Not sent: {vetted.reason}.", False
+    try:
+        secret = delivery.listener.secret
+    except SealBroken as error:
+        return f"Not sent: {error}", False
+    body, timestamp = delivery.body.encode(), int(timezone.now().timestamp())
+    headers = {
+        "User-Agent": identity().user_agent,
+        "Content-Type": "application/json",
+        "X-Crawlsite-Event": delivery.event,
+        "X-Crawlsite-Delivery": str(delivery.pk),
+        "X-Crawlsite-Timestamp": str(timestamp),
+        "X-Crawlsite-Signature": signature(secret, timestamp, body),
+    }
+    try:
+        request = PinnedRequest(
+            address.url,
+            address=vetted.permitted[0],
+            headers=headers,
+            method="POST",
+            body=body,
+        )
+        with session.send(request) as response:
+            return f"Answered {response.status_code}.", 200 <= response.status_code < 300
+    except RequestException as error:
+        return f"Not sent: {why_not(error).sentence.rstrip('.')}.", False

@@ -1,0 +1,127 @@
+"""Take over the archive files of a checkpoint for a run of this server: their rows, and copies of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from django.db import connection
+from django.db.models.functions import Coalesce, Now
+
+from crawling.archive.files import this_machine
+from crawling.errors import CheckpointTrouble
+from crawling.frontier.change.checkpoint_restore import renew_ids, stage
+from crawling.models import ArchiveFile
+from crawling.models.archive import MOST_COMMITTED, NAME, archive_folder
+
+#: of what stands in a checkpoint; `length` bytes of each file are committed
+FILES = """
+SELECT to_jsonb(f) - '{run_id,sealed_at}'::text[] FROM crawling_archivefile f
+WHERE f.run_id = %(run)s AND f.committed_length > 0 ORDER BY f.id
+"""
+PIECE_BYTES = 1024 * 1024
+OURS = re.compile(NAME)
+MACHINE = r"^[A-Za-z0-9._]{1,64}$"
+
+#: Rows come from another server. Those that could lead to a file that is not a copy of theirs.
+STRANGE_FILES = """
+SELECT line->>'name' FROM staged
+WHERE (line->>'name' ~ %(name)s AND line->>'machine' ~ %(machine)s
+    AND (line->>'committed_length')::bigint BETWEEN 1 AND %(most)s) IS NOT TRUE LIMIT 1
+"""
+#: pages whose record would not be within the committed bytes of its file
+STRANGE_PAGES = """
+SELECT 1 FROM crawling_page p JOIN crawling_archivefile f ON f.id = p.archive_file_id
+WHERE p.run_id = %s AND (p.archive_offset >= 0 AND p.archive_length > 0
+    AND p.archive_length <= f.committed_length - p.archive_offset) IS NOT TRUE LIMIT 1
+"""
+
+#: They are complete: new records go into files of their own. The name says whose they are; the namespace, of which records have
+#: their ids, stays.
+ADD_FILES = """
+INSERT INTO crawling_archivefile (id, run_id, name, namespace, machine, slot, committed_length, opened_at, sealed_at)
+SELECT own.new, %(run)s, regexp_replace(r.name, '^run[0-9]+', 'run' || %(run)s), r.namespace,
+    CASE WHEN %(here)s = '' THEN r.machine ELSE %(here)s END, r.slot, r.committed_length, r.opened_at, clock_timestamp()
+FROM staged s CROSS JOIN LATERAL jsonb_populate_record(NULL::crawling_archivefile, s.line) r JOIN new_archive own ON own.old = r.id
+"""
+
+
+def adopt_rows(run_id: int, lines: Iterable[str], *, with_files: bool) -> None:
+    """Write the rows of the files, and keep their new ids in the table `new_archive`.
+
+    Without files they stay where they are. Raises CheckpointTrouble for a row that is none of ours.
+    """
+    with connection.cursor() as cursor:
+        stage(cursor, lines)
+        cursor.execute(
+            STRANGE_FILES,
+            {"name": NAME, "machine": MACHINE, "most": MOST_COMMITTED},
+        )
+        if strange := cursor.fetchone():
+            name = strange[0]
+            raise CheckpointTrouble(f"{name!r} cannot be an archive file of ours; take it anew.")
+        renew_ids(cursor, "archive", "crawling_archivefile")
+        cursor.execute(ADD_FILES, {"run": run_id, "here": this_machine() if with_files else ""})
+
+
+def check_places(run_id: int) -> None:
+    """Raises CheckpointTrouble if a page of the run has its record where its file has none."""
+    with connection.cursor() as cursor:
+        cursor.execute(STRANGE_PAGES, [run_id])
+        if cursor.fetchone():
+            raise CheckpointTrouble(
+                "A page's record is said to lie outside of its archive file; take it anew.",
+            )
+
+
+def adopt_files(run_id: int, source: Path, names: Iterable[str]) -> None:
+    """Copy files into the run's folder, and see them safe on the disk; all or none.
+
+    Raises CheckpointTrouble, also unless they are exactly those of the run's rows, and as long.
+    """
+    folder = archive_folder(f"run{run_id}")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:  # what is there is another server's that shares the directory
+        raise CheckpointTrouble(f"The archive's files cannot be copied: {error}. Is ARCHIVE_DIR this server's alone?") from error
+    try:
+        for name in names:
+            copy_file(source / name, folder / f"run{run_id}-{name.partition('-')[2]}")
+        rows = ArchiveFile.objects.filter(run=run_id)
+        expected = dict(rows.values_list("name", "committed_length"))
+        if {path.name: path.stat().st_size for path in folder.iterdir()} != expected:
+            raise CheckpointTrouble("The archive's files are not those of its rows; take it anew.")
+    except BaseException as error:
+        forget_files(run_id)
+        if isinstance(error, OSError):
+            raise CheckpointTrouble(f"The archive's files cannot be copied: {error}.") from error
+        raise
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy to where nothing is yet, and see it safe on the disk. Raises OSError."""
+    with source.open("rb") as original, target.open("xb") as file:
+        shutil.copyfileobj(original, file, PIECE_BYTES)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def own_restored(names: Collection[str]) -> None:
+    """Files of a restored installation are this machine's now, and complete as far as they are committed."""
+    rows = ArchiveFile.objects.filter(name__in=names)
+    rows.update(machine=this_machine(), sealed_at=Coalesce("sealed_at", Now()))
+
+
+def forget_files(run_id: int) -> None:
+    """Remove the copies of a run that has not come to be."""
+    shutil.rmtree(archive_folder(f"run{run_id}"), ignore_errors=True)
+
+
+def checked_name(name: str) -> str:
+    """A file's name as ours are, and no way out of a folder. Raises CheckpointTrouble."""
+    if not OURS.fullmatch(name):
+        raise CheckpointTrouble(f"{name!r} is no name of an archive file of ours.")
+    return name

@@ -1,0 +1,143 @@
+"""Read the archive: one page's record by its place, or all records of a file. Only what is committed is ever looked at."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+
+from crawling.archive.unpacker import PIECE_BYTES, StoredRecord, read_record
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, Page
+from crawling.web.addresses import read_address
+from crawling.web.statuses import NOT_MODIFIED_STATUS
+from crawling.web.surt import surt
+
+
+class CommittedBytes:
+    """The committed bytes of a file, as a file."""
+
+    def __init__(self, file: BinaryIO, length: int) -> None:
+        self._file, self.left = file, length
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(self.left if size < 0 else min(size, self.left))
+        self.left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def bytes_to_read(page: Page) -> int:
+    """Bytes of memory that a stored document takes: as it is packed, and unpacked."""
+    return 2 * page.bytes
+
+
+def packed_record(page: Page) -> bytes:
+    """The record's own gzip member. Raises ArchiveTrouble if its file is not on this machine."""
+    if page.archive_file is None or page.archive_offset is None or page.archive_length is None:
+        raise ArchiveTrouble("This page was not archived.")
+    with opened(page.archive_file) as file:
+        file.seek(page.archive_offset)
+        return file.read(page.archive_length)
+
+
+def record_of(page: Page) -> StoredRecord:
+    """Unpack a page's record: never in the web process. Raises ArchiveTrouble."""
+    return read_record(packed_record(page))
+
+
+def following_record(page: Page) -> bytes:
+    """The block of the record behind a page's: the request that it answered. Raises ArchiveTrouble."""
+    assert page.archive_file is not None
+    with opened(page.archive_file) as file:
+        file.seek((page.archive_offset or 0) + (page.archive_length or 0))
+        try:
+            raw = zlib.decompressobj(31).decompress(file.read(PIECE_BYTES), PIECE_BYTES)
+        except zlib.error as error:
+            raise ArchiveTrouble(f"The record of the request cannot be unpacked: {error}.") from error
+    header, _, block = raw.partition(b"\r\n\r\n")
+    if b"WARC-Type: request" not in header:
+        raise ArchiveTrouble("The record of the request is not where it should be.")
+    return block[: int(header.rpartition(b"Content-Length: ")[2])]
+
+
+def original_of(page: Page) -> Page:
+    """The page in whose record the payload is: the page itself, the first of the run with the same, or what has not been modified."""
+    if not page.is_revisit:
+        return page
+    stored = Page.objects.filter(is_revisit=False, archive_file__isnull=False).select_related("archive_file", "url")
+    if page.unchanged_since and (asked_about := stored.filter(pk=page.unchanged_since).first()):
+        return asked_about
+    if page.status == NOT_MODIFIED_STATUS:
+        url = page.url
+        earlier = stored.filter(run__crawl=page.run.crawl_id, status=200, url__fingerprint=url.fingerprint, url__url=url.url)
+        return earlier.filter(fetched_at__lt=page.fetched_at).order_by("-fetched_at").first() or page
+    same = stored.filter(run=page.run_id, fingerprint=page.fingerprint, payload_sha256=page.payload_sha256)
+    return same.order_by("fetched_at").first() or page
+
+
+def index_lines(row: ArchiveFile) -> Iterator[str]:
+    """The file's lines of a CDXJ index, one for each response, revisit and resource record, in the order of the file."""
+    for record, offset, length in records_of(row, check_digests=False):
+        if record.rec_type in ("response", "revisit", "resource"):
+            yield _line(record, {"length": str(length), "offset": str(offset), "filename": row.name})
+
+
+def _line(record: Any, place: dict[str, str]) -> str:
+    said, answer = record.rec_headers, record.http_headers
+    url, at = said.get_header("WARC-Target-URI"), said.get_header("WARC-Date")
+    stamp = "".join(sign for sign in at if sign.isdigit())[:14]
+    is_revisit = record.rec_type == "revisit"
+    facts = {
+        "url": url,
+        "mime": "warc/revisit" if is_revisit else ((answer or said).get_header("Content-Type") or "unk").partition(";")[0].strip(),
+        "status": answer.get_statuscode() if answer else None,
+        "digest": said.get_header("WARC-Payload-Digest"),
+        **place,
+    }
+    return f"{surt(read_address(url))} {stamp} {json.dumps({key: value for key, value in facts.items() if value is not None})}"
+
+
+def records_of(row: ArchiveFile, *, check_digests: bool) -> Iterator[tuple[Any, int, int]]:
+    """Each record with its offset and length. Raises ArchiveTrouble where the file is damaged."""
+    with opened(row) as file:
+        records = ArchiveIterator(CommittedBytes(file, row.committed_length), check_digests="raise" if check_digests else False)
+        try:
+            for record in records:
+                offset = records.get_record_offset()
+                yield record, offset, records.get_record_length()
+        except ArchiveLoadFailed as error:
+            raise ArchiveTrouble(f"{row.name} is damaged: {error}") from error
+
+
+def packed_pieces(row: ArchiveFile) -> Iterator[bytes]:
+    """The committed bytes of a file, for a download. Raises ArchiveTrouble at once if it is not on this machine."""
+    file = opened(row)
+    return pieces(CommittedBytes(file, row.committed_length))
+
+
+def pieces(file: CommittedBytes) -> Iterator[bytes]:
+    """The file piece by piece; closes it at the end. Raises ArchiveTrouble there if it is shorter than was committed."""
+    try:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+        if file.left:
+            raise ArchiveTrouble(f"An archive file lacks {file.left:,} bytes that were written; take it from a back-up.")
+    finally:
+        file.close()
+
+
+def opened(row: ArchiveFile) -> BinaryIO:
+    """Raises ArchiveTrouble if the file is not on this machine."""
+    path: Path = row.path
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise ArchiveTrouble(f"{row.name} is not on this machine; {row.machine} wrote it ({error.strerror}).") from error

@@ -1,0 +1,108 @@
+"""Put parcels into a slot's files: which records, in which file, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from django.conf import settings
+
+from crawling.archive import records
+from crawling.archive.files import Slot, open_last, open_next, remove_abandoned, this_machine
+from crawling.archive.originals import Originals
+from crawling.archive.records import IDENTICAL, NOT_MODIFIED, Capture, Original, Payload, WarcRecord, began, record_id
+from crawling.frontier.admit.crawl_rules import OBEYED
+from crawling.frontier.captured_exchange import ArchiveLocation, CapturedExchange
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.web.statuses import NOT_MODIFIED_STATUS, succeeded
+
+
+class WarcVolume:
+    """The files that one shift writes, one after the other. Used by the archive's thread alone."""
+
+    def __init__(self, run_id: int, *, is_alone: bool, facts: Mapping[str, str]) -> None:
+        self._facts = facts
+        # What a file begins with says nothing of exceptions that were made since; it is said again before the first record under them.
+        self._must_say = facts.get("robots", OBEYED) != OBEYED
+        remove_abandoned()
+        self._slot = Slot(run_id, this_machine())
+        try:
+            self._file = open_last(self._slot)
+        except BaseException:
+            self._slot.close()
+            raise
+        self._full: dict[int, int] = {}
+        self._originals = Originals(run_id, is_alone=is_alone)
+
+    def keep(self, parcels: Sequence[tuple[CapturedExchange, ServerAnswer]]) -> None:
+        """Append records for each, and note its place. They are safe only after `sync`."""
+        measured = [
+            (parcel, answer, records.measure(parcel.exchange.head, parcel.exchange.payload, parcel.sha256)) for parcel, answer in parcels
+        ]
+        unknown = [
+            answer.fingerprint
+            for parcel, answer, payload in measured
+            if parcel.has_page and payload.size and not self._originals.get(payload.sha256)
+        ]
+        if unknown:
+            self._originals.look_up(unknown)
+        for parcel, answer, payload in measured:
+            self._keep(parcel, answer, payload)
+
+    def _keep(self, parcel: CapturedExchange, answer: ServerAnswer, payload: Payload) -> None:
+        self._turn_page()
+        file, capture = self._file, _capture(parcel, answer)
+        identity, offset = record_id(file.row.namespace, file.length), file.length
+        record = self._answer(identity, capture, parcel, answer, payload)
+        length = file.append(records.packed(record))
+        if parcel.exchange.request:
+            file.append(records.packed(records.request(self._next_id(), capture, parcel.exchange.request, answer=identity)))
+        file.append(records.packed(records.metadata(self._next_id(), capture, answer=identity, outlinks=parcel.outlinks)))
+        is_revisit = record.tail is None
+        # A failure may be tried again, and its row goes; a document is found by its page's row.
+        if not is_revisit and payload.size and succeeded(answer.status) and parcel.has_page:
+            self._originals.add(payload.sha256, Original(identity, capture.url, capture.began_at))
+        parcel.place = ArchiveLocation(file.row.pk, offset, length, payload.sha256, is_revisit)
+
+    def _answer(self, identity: str, capture: Capture, parcel: CapturedExchange, answer: ServerAnswer, payload: Payload) -> WarcRecord:
+        head = parcel.exchange.head
+        if not head:
+            return records.resource(identity, capture, answer.content_type or "application/octet-stream", payload)
+        if answer.status == NOT_MODIFIED_STATUS and parcel.has_page:
+            original = self._originals.of_page(parcel.unchanged_since) if parcel.unchanged_since else self._originals.of_url(parcel.url)
+            return records.revisit(identity, capture, head, profile=NOT_MODIFIED, digest=None, original=original)
+        if original := self._originals.get(payload.sha256) if payload.size and parcel.has_page else None:
+            return records.revisit(identity, capture, head, profile=IDENTICAL, digest=payload.digest, original=original)
+        return records.response(identity, capture, head, payload, is_cut_short=parcel.exchange.is_cut_short)
+
+    def _next_id(self) -> str:
+        return record_id(self._file.row.namespace, self._file.length)
+
+    def _turn_page(self) -> None:
+        """See to it that there is a file with room, which begins with what it is."""
+        if self._file.length >= settings.ARCHIVE_FILE_BYTES:
+            self._file.sync()
+            self._full[self._file.row.pk] = self._file.length
+            self._file.close()
+            self._file = open_next(self._slot)
+        if not self._file.length or self._must_say:
+            self._must_say = False
+            row = self._file.row
+            record = records.warcinfo(self._next_id(), at=datetime.now(UTC), file_name=row.name, facts=self._facts)
+            self._file.append(records.packed(record))
+
+    def sync(self) -> dict[int, int]:
+        """Return the lengths of the files written since the last time, by the ids of their rows, once they are on the disk."""
+        self._file.sync()
+        lengths, self._full = {**self._full, self._file.row.pk: self._file.length}, {}
+        return lengths
+
+    def close(self) -> None:
+        """Give the slot back. What was not committed is cut off by whoever opens the file next."""
+        self._file.close()
+        self._slot.close()
+
+
+def _capture(parcel: CapturedExchange, answer: ServerAnswer) -> Capture:
+    began_at = began(answer.fetched_at, answer.fetch_seconds)
+    return Capture(parcel.url, began_at, answer.fetch_seconds, answer.address, parcel.depth)

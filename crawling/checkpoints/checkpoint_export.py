@@ -1,0 +1,96 @@
+"""Write a run's state to a directory, as it was at one moment, while the run goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.db import connection, transaction
+
+from crawling.archive.adoption import FILES
+from crawling.checkpoints.directory import CheckpointManifest, CheckpointWriter
+from crawling.crawls.clones import order_of
+from crawling.errors import CheckpointTrouble
+from crawling.frontier.change.checkpoint_rows import OWN, SHARED
+from crawling.models import ArchiveFile, Run
+from crawling.runs.counts import counts_of
+
+SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+@dataclass(frozen=True)
+class CheckpointResult:
+    """What was written. missing: archive files that are on other machines, and only referred to."""
+
+    folder: Path
+    at: datetime
+    bytes: int
+    urls: int
+    missing: list[str]
+
+
+def take_checkpoint(run: Run, folder: Path, *, with_archive: bool) -> CheckpointResult:
+    """Write the run to a new directory, which is there as a whole or not at all. Raises CheckpointTrouble.
+
+    All rows are of one snapshot. Archive files only grow, so they are copied after it, as far as they were committed in it.
+    """
+    folder = folder.expanduser().resolve()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CheckpointTrouble(f"{folder} is there already; name a directory that is new or empty.")
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        taken = _write(run, unfinished, with_archive=with_archive)
+        unfinished.rename(folder)
+    except OSError as error:
+        raise CheckpointTrouble(f"{folder} cannot be written: {error.strerror}.") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return CheckpointResult(folder, *taken)
+
+
+def _write(run: Run, folder: Path, *, with_archive: bool) -> tuple[datetime, int, int, list[str]]:
+    writer = CheckpointWriter(folder)
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute(SNAPSHOT)
+            cursor.execute("SELECT transaction_timestamp()")
+            at: datetime = cursor.fetchone()[0]
+        run = Run.objects.select_related("crawl").get(pk=run.pk)
+        parts = {part.name: _part(writer, run, part.name, part.query, part.model) for part in (*SHARED, *OWN)}
+        parts["archive"] = _part(writer, run, "archive", FILES, ArchiveFile)
+        counts, files = asdict(counts_of([run.pk])[run.pk]), list(ArchiveFile.objects.filter(run=run, committed_length__gt=0))
+    here = [row for row in files if row.path.exists()] if with_archive else []
+    if len(here) == len(files):
+        for row in here:
+            writer.copy_archive(row.path, row.name, row.committed_length)
+    missing = [] if len(here) == len(files) else [row.name for row in files]
+    names = [] if missing else [row.name for row in here]
+    size = writer.finish(CheckpointManifest(order_of(run.crawl), _facts(run), at.isoformat(), counts, parts, names).as_text())
+    return at, size, parts["urls"]["rows"], missing
+
+
+def _part(writer: CheckpointWriter, run: Run, name: str, query: str, model: Any) -> dict[str, Any]:
+    rows = writer.write_lines(name, _lines(query, run.pk))
+    return {"rows": rows, "columns": [column.column for column in model._meta.concrete_fields]}
+
+
+def _lines(query: str, run_id: int) -> Iterator[str]:
+    with connection.cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT", {"run": run_id}) as copy:
+        for (line,) in copy.rows():
+            yield line
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    times = {name: getattr(run, name) for name in ("started_at", "finished_at")}
+    return {
+        "number": run.number,
+        "state": run.state,
+        "reason": run.reason,
+        **{name: moment.isoformat() if moment else None for name, moment in times.items()},
+    }

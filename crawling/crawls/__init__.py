@@ -1,0 +1,1 @@
+"""A crawl's life: creating, editing and scheduling orders."""

@@ -1,0 +1,107 @@
+"""Add seeds to a crawl, even while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from crawling.audit import note
+from crawling.crawls.revisions import ADDED_SEEDS
+from crawling.crawls.seed_checks import NO_CONTACT, lacks_contact, seed_mistakes
+from crawling.errors import BadSeeds
+from crawling.frontier.admit.added_seeds import add_seeds, known_urls
+from crawling.frontier.admit.crawl_rules import filters_of, rules_key
+from crawling.frontier.run_lock import locked_run
+from crawling.models import CrawlJob, OrderRevision, Run
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.orders.order import MAX_SEEDS
+from crawling.orders.seeds import read_seeds
+from crawling.run_log import write
+from crawling.runs.grants import ask_for_shifts
+from crawling.scope.filters import UrlFilters
+from crawling.web.addresses import Address
+
+
+@dataclass(frozen=True)
+class AddedSeedsResult:
+    """added: new seeds of the order. queued: how many of the run's addresses wait because of it; None: no run is at work, and they wait
+    for the next. known: what was asked for and is a seed already, or was met by the run, with what became of it."""
+
+    added: list[str]
+    queued: int | None
+    known: dict[str, str]
+    revision: int
+
+
+def add_to_seeds(crawl: CrawlJob, texts: Sequence[str], *, by: User | None = None, widen: bool = False) -> AddedSeedsResult:
+    """Make these seeds of the crawl, and queue them in its run if that is at work. Asking twice changes nothing the second time.
+
+    Raises BadSeeds with all mistakes at once, checked as an order's seeds are. An address that the scope does not reach is refused, too,
+    unless `widen`: as a seed it takes all of its host, directory or domain into the scope.
+    """
+    addresses, mistakes = read_seeds(texts)
+    mistakes += seed_mistakes(addresses)
+    if not mistakes and lacks_contact(addresses):
+        mistakes.append(f"a contact {NO_CONTACT}")
+    if not texts:
+        mistakes.append("needs at least one address, such as https://example.org/")
+    with transaction.atomic():
+        crawl = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk)
+        run = crawl.runs.first()
+        new = _checked(crawl, run, addresses, mistakes, widen=widen)
+        known = {address.url: "a seed already" for address in addresses if address not in new}
+        if run is None or run.state in ENDED_STATES or run.state == RunState.STOPPING:
+            return _record(crawl, None, new, known, None, by)
+        with locked_run(run.pk) as locked:
+            met = known_urls(locked, new)
+            queued = add_seeds(locked, new, numbers=range(crawl.processes)) if new else 0
+            added = _record(crawl, locked, new, known | {url: _describe_state(state.label) for url, state in met.items()}, queued, by)
+    if locked.state in WORKING_STATES:
+        ask_for_shifts(locked)
+    return added
+
+
+def _checked(crawl: CrawlJob, run: Run | None, addresses: Sequence[Address], mistakes: list[str], *, widen: bool) -> list[Address]:
+    """Those that are no seeds yet. Raises BadSeeds."""
+    filters, seeds = filters_of(crawl, run), set(crawl.seeds)
+    new = [address for address in addresses if address.url not in seeds]
+    mistakes = mistakes + [sentence for address in new if (sentence := _black(filters, address))]
+    if len(seeds) + len(new) > MAX_SEEDS:
+        mistakes.append(f"{crawl.name} has {len(seeds):,} seeds, and at most {MAX_SEEDS:,} are taken; make another crawl of the rest")
+    outside = [] if widen else [address.url for address in new if not filters.scope.reaches(address)]
+    if mistakes or outside:
+        raise BadSeeds(mistakes, outside)
+    return new
+
+
+def _black(filters: UrlFilters, address: Address) -> str:
+    ruling = filters.judge(address, depth=0, is_seed=True)
+    return "" if ruling.admits else f"{address.url}: {ruling.sentence}"
+
+
+def _describe_state(state: str) -> str:
+    return f"met by this run already: {state}"
+
+
+def _record(
+    crawl: CrawlJob, run: Run | None, new: Sequence[Address], known: dict[str, str], queued: int | None, by: User | None
+) -> AddedSeedsResult:
+    """Keep the new seeds as a revision of the order, if there are any; the caller's transaction holds the crawl."""
+    added = [address.url for address in new]
+    if not added:
+        return AddedSeedsResult(added, queued, known, crawl.revision)
+    key, is_wider = rules_key(crawl), not all(filters_of(crawl, run).scope.reaches(address) for address in new)
+    crawl.seeds = [*crawl.seeds, *added]
+    crawl.revision += 1
+    crawl.save(update_fields=["seeds", "revision"])
+    OrderRevision.objects.create(crawl=crawl, number=crawl.revision, changes={ADDED_SEEDS: ([], added)}, by=by)
+    note(by, crawl, "added seeds", {"seeds": (len(crawl.seeds) - len(added), len(crawl.seeds)), "first": (None, added[0])})
+    if run is not None:
+        if not is_wider:  # then what waits need not be judged anew
+            Run.objects.filter(pk=run.pk, judged_by=key).update(judged_by=rules_key(crawl))
+        count = f"{len(added):,} seed{'s' if len(added) > 1 else ''}"
+        write(run.pk, f"{count} added by {by or 'the command line'}: {queued:,} queued. The first: {added[0]}")
+    return AddedSeedsResult(added, queued, known, crawl.revision)

@@ -1,0 +1,60 @@
+"""The black list shared by all crawls."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from crawling.audit import note
+from crawling.errors import BadOrder, NotFound
+from crawling.models import BlackListEntry
+from crawling.scope.blacklist import BadEntry, BlacklistKind, read_entry
+
+LONGEST_REASON = 300
+LONGEST_TEXT = 500
+
+
+def add_entry(kind: str, text: str, reason: str, *, by: User | None = None) -> BlackListEntry:
+    """Keep all crawls from what the entry covers, those at work within seconds. Raises BadOrder with a sentence by field."""
+    errors = reason_errors(reason)
+    if kind not in BlacklistKind.__members__.values():
+        errors["kind"] = "must be one of " + ", ".join(BlacklistKind)
+    elif not text.strip() or not text.isprintable():
+        errors["text"] = "must be one line of text"
+    if errors:
+        raise BadOrder(errors)
+    try:
+        spelt = read_entry(BlacklistKind(kind), text)
+        if len(spelt) > LONGEST_TEXT:
+            raise BadEntry(f"must have at most {LONGEST_TEXT} characters; it has {len(spelt):,} as it is kept")
+        with transaction.atomic():
+            entry = BlackListEntry.objects.create(kind=kind, text=spelt, reason=reason.strip(), by=by)
+            note(by, entry, "added to the black list", {"reason": (None, entry.reason)})
+    except BadEntry as error:
+        raise BadOrder({"text": str(error)}) from error
+    except IntegrityError as error:
+        raise BadOrder({"text": f"the black list has {kind} {spelt} already"}) from error
+    return entry
+
+
+@transaction.atomic
+def remove_entry(number: int, *, by: User | None = None) -> BlackListEntry:
+    """Let crawls have again what the entry covered; those at work take back what it alone kept out. Raises NotThere."""
+    entry = BlackListEntry.objects.select_for_update().filter(pk=number, removed_at=None).first()
+    if entry is None:
+        raise NotFound(f"The black list has no entry {number}.")
+    note(by, entry, "removed from the black list", {"reason": (entry.reason, None)})
+    entry.removed_at = timezone.now()
+    entry.save(update_fields=["removed_at"])
+    return entry
+
+
+def reason_errors(reason: str) -> dict[str, str]:
+    """What is wrong with a reason: others will read it who were not there."""
+    text = reason.strip()
+    if not text:
+        return {"reason": "is needed: say why, for those who will ask"}
+    if len(text) > LONGEST_REASON or not text.isprintable():
+        return {"reason": f"must be one line of at most {LONGEST_REASON} characters"}
+    return {}

@@ -1,0 +1,68 @@
+"""Make a crawl like another one."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from crawling.crawls.creation import create_crawl
+from crawling.crawls.fetching_section import fetching_of, shown
+from crawling.crawls.tags import set_tags
+from crawling.models import CrawlJob
+from crawling.orders.sections.budget import BudgetPart
+from crawling.orders.sections.filters import FiltersPart
+from crawling.orders.sections.ordering import OrderingPart
+from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.reuse import ReuseOrder
+from crawling.orders.sections.thresholds import ThresholdsPart
+
+LONGEST_NAME = 100
+#: parts of an order that is older than they are
+EMPTY = {**FiltersPart().model_dump(), **BudgetPart().model_dump()}
+
+
+def order_of(crawl: CrawlJob) -> dict[str, Any]:
+    """The order that would make this crawl: the fields of `crawling.orders.order`, secrets masked."""
+    return {
+        "name": crawl.name,
+        "seeds": list(crawl.seeds),
+        "scope": crawl.scope,
+        "order": crawl.visit_order,
+        "max_pages": crawl.max_pages,
+        "max_depth": crawl.max_depth,
+        "max_bytes": crawl.max_bytes,
+        "max_seconds": crawl.max_seconds,
+        "delay_seconds": crawl.delay_seconds,
+        "processes": crawl.processes,
+        "batch_size": crawl.batch_size,
+        "archive": crawl.archive,
+        "obey_nofollow": crawl.obey_nofollow,
+        "requisites": crawl.requisites,
+        "extract": dict(crawl.extract),
+        **shown(crawl),
+        **OrderingPart.model_validate(crawl.ordering).model_dump(),
+        **EMPTY,
+        **crawl.filters,
+        **crawl.budget,
+        **Politeness(**crawl.politeness).model_dump(),
+        **ReuseOrder(**crawl.reuse).model_dump(),
+        **ThresholdsPart(**crawl.thresholds).model_dump(),
+        "claim": dict(crawl.claim),
+        "priority": crawl.priority,
+    }
+
+
+def clone_crawl(crawl: CrawlJob, *, name: str | None = None, by: User | None = None) -> CrawlJob:
+    """Make a draft of the same order with its secrets and tags, checked as it stands today. Raises BadOrder and SealBroken."""
+    copy = create_crawl({**order_of(crawl), **fetching_of(crawl).model_dump(), "name": name or _free_name(crawl.name)}, by=by)
+    return set_tags(copy, crawl.tags, by=by)
+
+
+def _free_name(name: str) -> str:
+    """`NAME copy`, or with the first number that is free; cut where it would be too long."""
+    stem = name[: LONGEST_NAME - len(" copy 9999")]
+    taken = set(CrawlJob.objects.filter(name__startswith=f"{stem} copy").values_list("name", flat=True))
+    copies = (f"{stem} copy" if number == 1 else f"{stem} copy {number}" for number in count(1))
+    return next(copy for copy in copies if copy not in taken)

@@ -1,0 +1,190 @@
+"""Make crawls and start runs of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from pydantic import BaseModel
+
+from allocation.models import Pool
+from crawling.alerts.notify import notify_listeners
+from crawling.alerts.wording import AlertEvent
+from crawling.audit import note
+from crawling.crawls.fetching_section import column_of
+from crawling.crawls.seed_checks import seed_errors
+from crawling.errors import BadOrder, WrongState
+from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier.admit.schedule import schedule_urls
+from crawling.frontier.run_counts import count_seeds
+from crawling.frontier.run_lock import locked_run
+from crawling.frontier.types import Candidate
+from crawling.models import CrawlJob, Run, RunProcess
+from crawling.models.jobs import ENDED_STATES, NAMES_DIFFER
+from crawling.orders.claims import STAGED, complete_claim
+from crawling.orders.order import CrawlOrder, read_claim, read_order
+from crawling.orders.sections.budget import BudgetPart
+from crawling.orders.sections.filters import FiltersPart
+from crawling.orders.sections.ordering import OrderingPart
+from crawling.orders.sections.politeness import Politeness
+from crawling.orders.sections.reuse import ReuseOrder
+from crawling.orders.sections.thresholds import ThresholdsPart
+from crawling.run_log import write
+from crawling.runs.grants import ask_for_shifts, default_pool, enroll
+from crawling.web.addresses import BadUrl, read_address
+
+
+def check_order(fields: Mapping[str, Any]) -> tuple[CrawlOrder, dict[str, int]]:
+    """The order and its whole claim, if a crawl could be made of them now. Raises BadOrder with a sentence for every wrong field."""
+    order, errors = read_order(fields)
+    claim, claim_errors = complete_claim(order.claim if order else read_claim(fields.get("claim")), capacity_of(default_pool()))
+    errors |= claim_errors
+    if order:
+        errors |= writer_errors(order, claim)
+    if "name" not in errors and is_taken(str(fields["name"])):
+        errors = name_is_taken(str(fields["name"])) | errors
+    if order:
+        errors |= seed_errors(order) | login_errors(order)
+    if errors or not order:
+        raise BadOrder(errors)
+    return order, claim
+
+
+def create_crawl(fields: Mapping[str, Any], *, by: User | None = None, idempotency_key: str = "") -> CrawlJob:
+    """Create a crawl from an order's fields. Raises BadOrder as `check_order` does; then nothing is made."""
+    order, claim = check_order(fields)
+    crawl = row_of(order, claim)
+    crawl.created_by, crawl.idempotency_key = by, idempotency_key
+    crawl.idempotency_digest = digest_of(fields) if idempotency_key else ""
+    try:
+        with transaction.atomic():
+            crawl.save()
+            note(by, crawl, "created")
+            return crawl
+    except IntegrityError as error:
+        if NAMES_DIFFER not in str(error):
+            raise
+        raise BadOrder(name_is_taken(order.name)) from error
+
+
+def row_of(order: CrawlOrder, claim: dict[str, int]) -> CrawlJob:
+    """The row of an order, not saved."""
+    return CrawlJob(
+        name=order.name,
+        seeds=order.seeds,
+        scope=order.scope,
+        visit_order=order.order,
+        max_pages=order.max_pages,
+        max_depth=order.max_depth,
+        max_bytes=order.max_bytes,
+        max_seconds=order.max_seconds,
+        delay_seconds=order.delay_seconds,
+        processes=order.processes,
+        batch_size=order.batch_size,
+        archive=order.archive,
+        obey_nofollow=order.obey_nofollow,
+        requisites=order.requisites,
+        extract=order.extract,
+        fetching=column_of(order),
+        ordering=order.model_dump(include=set(OrderingPart.model_fields)),
+        filters=part_of(order, FiltersPart),
+        budget=part_of(order, BudgetPart),
+        politeness=order.model_dump(include=set(Politeness.model_fields)),
+        reuse=order.model_dump(include=set(ReuseOrder.model_fields)),
+        thresholds=part_of(order, ThresholdsPart),
+        claim=claim,
+        priority=order.priority,
+    )
+
+
+def part_of(order: CrawlOrder, part: type[BaseModel]) -> dict[str, Any]:
+    """The fields of one part of an order, as its column keeps them."""
+    return {name: getattr(order, name) for name in part.model_fields}
+
+
+def writer_errors(order: CrawlOrder, claim: dict[str, int]) -> dict[str, str]:
+    """An archive needs its writer; without one the crawl claims none, unless its order does, so that the bank counts on none."""
+    if not order.archive:
+        claim.update({key: order.claim.get(key, 0) for key in STAGED & claim.keys()})
+        return {}
+    missing = [key for key in STAGED & claim.keys() if claim[key] < 1]
+    return {f"claim.{key}": "must be 1 or more: answers are archived; or say that they are not to be" for key in missing}
+
+
+def is_taken(name: str) -> bool:
+    """Whether a crawl has a name, which must be fit to be one. No promise: of two who take it at once the table decides."""
+    return CrawlJob.objects.filter(name=name.strip()).exists()
+
+
+def name_is_taken(name: str) -> dict[str, str]:
+    return {"name": f"there is a crawl named {name.strip()!r} already; choose another name"}
+
+
+def free_name(wanted: str) -> str:
+    """The name itself, or with the first number that makes it free."""
+    wanted = wanted[:90].strip() or "crawl"
+    taken = set(CrawlJob.objects.filter(name__startswith=wanted).values_list("name", flat=True))
+    return next(name for number in range(1, len(taken) + 2) if (name := wanted if number == 1 else f"{wanted} {number}") not in taken)
+
+
+def name_for(seeds: object) -> str:
+    """A free name for a crawl that was given none: the first seed's host."""
+    try:
+        host = read_address(str(seeds[0])).host_key if isinstance(seeds, list) and seeds else "crawl"
+    except BadUrl:
+        host = "crawl"
+    return free_name(host)
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """Tells two requests apart, whatever the order of their fields."""
+    return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+def capacity_of(pool: Pool) -> dict[str, int]:
+    """Units that exist, by class."""
+    return dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
+
+
+def start_run(crawl: CrawlJob, *, by: User | None = None) -> Run:
+    """Start a run: its seeds stand in the frontier and its processes have asked for their first shifts.
+
+    Raises WrongState if a run of this crawl has not ended yet.
+    """
+    run = new_run(crawl, by=by)
+    enroll(run)
+    ask_for_shifts(run)
+    return run
+
+
+def login_errors(order: CrawlOrder) -> dict[str, str]:
+    """A login is done before the first page of its own host, and what it brings is that host's."""
+    hosts = {read_address(seed).origin for seed in order.seeds}
+    if order.login_url is None or read_address(order.login_url).origin in hosts:
+        return {}
+    return {"login_url": f"must be on the site of a seed ({', '.join(sorted(hosts)[:3])}): a login counts for its own site only"}
+
+
+@transaction.atomic
+def new_run(crawl: CrawlJob, *, by: User | None, by_schedule: bool = False) -> Run:
+    """The crawl's part of a start; the bank's follows when this is committed. `by_schedule`: `by` has only set the schedule."""
+    spent = CrawlJob.objects.select_for_update(no_key=True).get(pk=crawl.pk).spent_numbers
+    latest = crawl.runs.first()
+    if latest and latest.state not in ENDED_STATES:
+        raise WrongState(f"{crawl.name}: run {latest.number} is {latest.state}; wait for its end, or stop it, before starting another.")
+    number = max(latest.number if latest else 0, spent) + 1
+    crawl.runs.filter(is_latest=True).update(is_latest=False)
+    run = Run.objects.create(crawl=crawl, number=number, reason="Asking the bank for a first shift.", judged_by=rules_key(crawl))
+    RunProcess.objects.bulk_create(RunProcess(run=run, number=number) for number in range(crawl.processes))
+    note(by, crawl, "started by its schedule" if by_schedule else "started", {"run": (latest.number if latest else None, run.number)})
+    whom = "its schedule" if by_schedule else by or "the command line"
+    write(run.pk, f"Run {run.number} started by {whom}.")
+    with locked_run(run.pk) as locked:
+        seeds = [Candidate(read_address(seed), depth=0, via=None) for seed in crawl.seeds]
+        notify_listeners(run, AlertEvent.STARTED, f"Run {run.number} started by {whom}.")
+        count_seeds(run.pk, schedule_urls(locked, seeds, numbers=range(crawl.processes)))
+    return run

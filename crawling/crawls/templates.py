@@ -1,0 +1,61 @@
+"""Keep a crawl's order as a template, and make crawls from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from pydantic import TypeAdapter, ValidationError
+
+from crawling.audit import note
+from crawling.crawls.clones import order_of
+from crawling.crawls.creation import create_crawl, row_of
+from crawling.crawls.tags import set_tags
+from crawling.errors import BadOrder
+from crawling.models import CrawlJob, OrderTemplate
+from crawling.orders.order import Name, read_order
+from crawling.orders.sections.fetching import SECRET_FIELDS
+
+#: a login is nothing without what is filled in there
+LEFT_OUT = {"name", "login_url", *SECRET_FIELDS}
+
+
+def save_template(crawl: CrawlJob, name: str, *, by: User | None = None) -> OrderTemplate:
+    """Keep the crawl's order and tags under a name, without its secrets. Raises BadOrder."""
+    try:
+        name = TypeAdapter(Name).validate_python(name.strip())
+    except ValidationError as error:
+        raise BadOrder({"name": "must be one line of 1 to 100 characters"}) from error
+    order = {field: value for field, value in order_of(crawl).items() if field not in LEFT_OUT}
+    try:
+        with transaction.atomic():
+            template = OrderTemplate.objects.create(name=name, order=order, tags=crawl.tags, created_by=by)
+            note(by, template, "created", {"crawl": (None, crawl.name)})
+    except IntegrityError as error:
+        raise BadOrder({"name": f"there is a template named {name!r} already; remove that one first, or choose another name"}) from error
+    return template
+
+
+@transaction.atomic
+def remove_template(template: OrderTemplate, *, by: User | None = None) -> None:
+    """Forget it; crawls made from it stay."""
+    note(by, template, "deleted", {"order": (template.order, None)})
+    template.delete()
+
+
+def crawl_from(template: OrderTemplate, fields: Mapping[str, Any], *, by: User | None = None) -> CrawlJob:
+    """Make a crawl of the template's order, with these fields of it otherwise; a name is among them. Raises BadOrder."""
+    with transaction.atomic():
+        return set_tags(create_crawl({**template.order, **fields}, by=by), template.tags, by=by)
+
+
+def as_crawl(template: OrderTemplate) -> CrawlJob:
+    """A crawl like those made from it, not saved. Raises BadOrder if the template says what no order says any more."""
+    order, errors = read_order({**template.order, "name": "template"})
+    if order is None:
+        raise BadOrder(errors)
+    crawl = row_of(order, dict(order.claim))
+    crawl.name, crawl.tags = template.name, template.tags
+    return crawl

@@ -1,0 +1,12 @@
+"""The pages about alerts."""
+
+from django.urls import path
+
+from crawling.dashboard.alerts import views as alerts
+
+app_name = "alerts"
+urlpatterns = [
+    path("", alerts.listeners, name="listeners"),
+    path("<int:pk>/", alerts.listener, name="listener"),
+    path("<int:pk>/deliveries/<int:delivery>/again/", alerts.again, name="again"),
+]

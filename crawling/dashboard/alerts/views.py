@@ -1,0 +1,125 @@
+"""The pages about alerts: who is told, what, and what became of it."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import capfirst
+from django.views.decorators.http import require_http_methods, require_POST
+
+from crawling.alerts.listeners import remove_listener, save_listener, send_again
+from crawling.alerts.wording import AlertEvent, is_mailbox
+from crawling.errors import BadOrder
+from crawling.models import Delivery, Listener
+from crawling.sealed_text import SealBroken
+
+SHOWN = 50
+EVENTS = (
+    (AlertEvent.STARTED, "a run has started"),
+    (AlertEvent.FINISHED, "it has finished"),
+    (AlertEvent.STOPPED, "somebody stopped it"),
+    (AlertEvent.FAILED, "it has failed"),
+    (AlertEvent.TROUBLE, "it paused or stopped by itself: a threshold, or some trouble"),
+    (AlertEvent.WAITING, "it has waited at the bank for longer than its order says"),
+    (AlertEvent.UNSAFE, "a bank is not safe, or units are missing in it"),
+)
+
+
+class ListenerForm(forms.Form):
+    """Questions only; what is right is settled by `save_listener`."""
+
+    name = forms.CharField(label="Name", required=False)
+    url = forms.CharField(
+        label="Address",
+        required=False,
+        help_text="https://… for a webhook, mailto:somebody@example.org for e-mail. "
+        "A webhook's address that is not public needs an administrator's permission, as for crawls.",
+        widget=forms.TextInput(attrs={"inputmode": "url", "spellcheck": "false", "autocapitalize": "off"}),
+    )
+    events = forms.MultipleChoiceField(
+        label="Tell it when",
+        required=False,
+        choices=EVENTS,
+        widget=forms.CheckboxSelectMultiple,
+        initial=[AlertEvent.FAILED, AlertEvent.TROUBLE, AlertEvent.WAITING, AlertEvent.UNSAFE],
+    )
+    is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.change_listener", raise_exception=True)
+def listeners(request: HttpRequest) -> HttpResponse:
+    """List the listeners; make one."""
+    form = ListenerForm(request.POST or None)
+    made = _save(request, form, None) if request.method == "POST" else None
+    if made:
+        return redirect("alerts:listener", pk=made.pk)
+    return render(request, "alerts/listeners.html", {"listeners": Listener.objects.all(), "form": form})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.change_listener", raise_exception=True)
+def listener(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show what a listener was told; change or remove it."""
+    assert isinstance(request.user, User)
+    row = get_object_or_404(Listener, pk=pk)
+    may_remove = request.user.has_perm("crawling.delete_listener")
+    if "remove" in request.POST:
+        if not may_remove:
+            raise PermissionDenied
+        remove_listener(row, by=request.user)
+        messages.success(request, f"{row.name} is told nothing any more.")
+        return redirect("alerts:listeners")
+    form = ListenerForm(request.POST or None, initial={name: getattr(row, name) for name in ListenerForm.base_fields})
+    if request.method == "POST" and _save(request, form, row):
+        return redirect("alerts:listener", pk=pk)
+    facts = {
+        "is_mailbox": is_mailbox(row.url),
+        "may_remove": may_remove,
+        "listener": get_object_or_404(Listener, pk=pk),
+        "secret": _secret(row),
+        "form": form,
+        "deliveries": row.deliveries.all()[:SHOWN],
+    }
+    return render(request, "alerts/listener.html", facts)
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_listener", raise_exception=True)
+def again(request: HttpRequest, pk: int, delivery: int) -> HttpResponse:
+    """Send a delivery once more."""
+    assert isinstance(request.user, User)
+    send_again(get_object_or_404(Delivery, pk=delivery, listener=pk), by=request.user)
+    messages.success(request, "It is sent again within seconds.")
+    return redirect("alerts:listener", pk=pk)
+
+
+def _secret(listener: Listener) -> str:
+    """As people read it, or why nobody can."""
+    try:
+        return listener.secret
+    except SealBroken as error:
+        return str(error)
+
+
+def _save(request: HttpRequest, form: ListenerForm, row: Listener | None) -> Listener | None:
+    """The listener, or None and the form says why not."""
+    assert isinstance(request.user, User)
+    if not form.is_valid():
+        return None
+    try:
+        saved = save_listener(form.cleaned_data, by=request.user, listener=row)
+    except BadOrder as error:
+        for field, sentence in error.errors.items():
+            form.add_error(field if field in form.fields else None, capfirst(sentence))
+        return None
+    messages.success(request, f"{saved.name} is saved.")
+    return saved

@@ -1,0 +1,133 @@
+"""Read crawls: for the list page, the command line and JSON. A fixed number of queries whatever the number of crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Max, Q
+from django.utils import timezone
+
+from allocation.numbers import whole_number
+from allocation.snapshot import WaitRow
+from crawling.errors import UnknownCrawl
+from crawling.models import CrawlJob, Run, UrlState
+from crawling.models.jobs import WORKING_STATES
+from crawling.runs.counts import RunCounts, counts_of
+from crawling.runs.wait_reason import WaitReason, wait_reasons
+
+
+@dataclass(frozen=True)
+class CrawlView:
+    """A crawl and its latest run. `state` is `draft` before the first run, and `waiting` where the bank keeps a run waiting.
+
+    run: the run's number among the crawl's; run_id: its id.
+    """
+
+    id: int
+    name: str
+    seeds: Sequence[str]
+    tags: Sequence[str]
+    run: int | None
+    run_id: int | None
+    state: str
+    reason: str
+    counts: RunCounts
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the run has lasted, from its first fetch on."""
+        if self.started_at is None:
+            return None
+        return ((self.finished_at or timezone.now()) - self.started_at).total_seconds()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is being fetched until somebody says so."""
+        return self.finished_at is not None or self.state in ("draft", "paused")
+
+    @property
+    def pages_per_second(self) -> float | None:
+        return self.counts.fetched / self.seconds if self.seconds else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: flat, times in ISO 8601."""
+        counts = asdict(self.counts)
+        times = {name: getattr(self, name) for name in ("created_at", "started_at", "finished_at")}
+        return {
+            "id": self.id,
+            "name": self.name,
+            "seeds": list(self.seeds[:10]),
+            "tags": list(self.tags),
+            "run": self.run,
+            "state": self.state,
+            "reason": self.reason,
+            **counts,
+            **{name: moment.isoformat() if moment else None for name, moment in times.items()},
+            "seconds": self.seconds and round(self.seconds, 3),
+            "pages_per_second": self.pages_per_second and round(self.pages_per_second, 1),
+        }
+
+
+def find_crawl(name_or_id: str) -> CrawlJob:
+    """The crawl of that name or number. Raises UnknownCrawl."""
+    number = whole_number(name_or_id)
+    by_number = Q() if number is None else Q(pk=number)
+    by_name = Q(name=name_or_id.encode(errors="replace").decode())  # a terminal may hand over halves of characters; no name has them
+    crawl = CrawlJob.objects.filter(by_name | by_number if by_number else by_name).order_by("pk").first()
+    if crawl is None:
+        raise UnknownCrawl(f"There is no crawl {name_or_id!r}; `crawl list` shows those there are.")
+    return crawl
+
+
+def failures(run: Run, *, most: int = 5) -> list[tuple[int, str, int]]:
+    """The commonest reasons why URLs of a run failed or were excluded: (status, reason, URLs)."""
+    ended = run.urls.filter(state__in=[UrlState.FAILED, UrlState.EXCLUDED])
+    causes = ended.values_list("status", "error").annotate(n=Count("pk")).order_by("-n", "status", "error")
+    return list(causes[:most])
+
+
+def crawl_view(crawl: CrawlJob) -> CrawlView:
+    return crawl_views([crawl])[0]
+
+
+def run_view(run: Run, *, waits: Mapping[int, WaitRow] | None = None) -> CrawlView:
+    """The crawl as one of its runs has it, which need not be the latest. waits: as in `wait_reasons`."""
+    idle = wait_reasons([run], waits=waits) if run.state in WORKING_STATES else {}
+    return _view(run.crawl, run, counts_of([run.pk]), idle)
+
+
+def crawl_views(crawls: Sequence[CrawlJob], *, idle: Mapping[int, WaitReason] | None = None) -> list[CrawlView]:
+    """Views in the order given. `idle`: what `wait_reasons` has said already of all their runs at work."""
+    latest = Run.objects.filter(crawl__in=crawls).values("crawl").annotate(latest=Max("pk")).values("latest")
+    runs = {run.crawl_id: run for run in Run.objects.filter(pk__in=latest)}
+    counts = counts_of([run.pk for run in runs.values()])
+    if idle is None:
+        idle = wait_reasons([run for run in runs.values() if run.state in WORKING_STATES])
+    return [_view(crawl, runs.get(crawl.pk), counts, idle) for crawl in crawls]
+
+
+def _view(crawl: CrawlJob, run: Run | None, counts: dict[int, RunCounts], idle: Mapping[int, WaitReason]) -> CrawlView:
+    if run is None:
+        state, reason = "draft", "Not started yet."
+    else:
+        state, reason = idle.get(run.pk, WaitReason(run.state, run.reason))
+    return CrawlView(
+        id=crawl.pk,
+        name=crawl.name,
+        seeds=crawl.seeds,
+        tags=crawl.tags,
+        run_id=run.pk if run else None,
+        run=run.number if run else None,
+        state=state,
+        reason=reason,
+        counts=counts[run.pk] if run else RunCounts(),
+        created_at=crawl.created_at,
+        started_at=run.started_at if run else None,
+        finished_at=run.finished_at if run else None,
+    )

@@ -1,0 +1,1 @@
+"""The list of crawls, the overview, and actions on many crawls."""

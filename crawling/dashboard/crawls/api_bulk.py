@@ -1,0 +1,204 @@
+"""`/api/bulk`, `/api/views`, `/api/drafts/…`: many crawls at once, saved views of the list, and orders before they are crawls."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from django.http import HttpResponse
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.crawls.creation import check_order
+from crawling.crawls.saved_views import forget_view, save_view
+from crawling.crawls.scope_tests import MOST_TESTED, try_order
+from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Order
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_change, may_view
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.crawls.bulk import ACTIONS, MOST, bulk_action, chosen
+from crawling.dashboard.crawls.listing import STATES, CrawlFilter
+from crawling.dashboard.orders.api_rule_schemas import RuleCheckOut
+from crawling.dryrun.test_fetch import request_test_fetch
+from crawling.errors import BadOrder, NotFound
+from crawling.models import Inquiry, InquiryKind, SavedView
+from crawling.orders.estimates import estimate
+from crawling.orders.tags import BadTags, read_tags
+
+bulk, views, drafts = Router(), Router(), Router()
+Word = Annotated[str, Field(max_length=200, pattern=TEXT)]
+Ids = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST, strict=True)]], Field(max_length=MOST)]
+
+
+class CrawlSearchIn(Schema):
+    model_config = ConfigDict(extra="forbid")
+    state: Literal["", *STATES] = ""  # type: ignore[valid-type]
+    q: Word = ""
+    tag: Word = ""
+
+
+class BulkIn(Schema):
+    """What to do, and to which crawls: those of these ids, or all that a filter finds."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"action": "pause", "filter": {"state": "running"}}]})
+    action: Literal[*ACTIONS]  # type: ignore[valid-type]
+    crawls: Ids | None = None
+    filter: CrawlSearchIn | None = Field(None, description="used if no ids are given")
+    tags: list[Word] = Field([], max_length=20, description="for tag and untag")
+
+
+class BulkDoneOut(Schema):
+    chosen: int
+    changed: int
+    refused: list[str] = Field(description="a sentence for each crawl that could not be changed so")
+
+
+@bulk.post("", response=BulkDoneOut, summary=f"Pause, resume, stop, tag or untag at most {MOST} crawls")
+@may_change
+def do(request: CrawlApiRequest, asked: Annotated[BulkIn, Body()]) -> dict[str, Any]:
+    """With a filter only crawls in a state that allows the action are chosen."""
+    wanted = None if asked.crawls is not None or asked.filter is None else CrawlFilter(asked.filter.state, asked.filter.q, asked.filter.tag)
+    crawls = chosen(asked.action, ids=asked.crawls or (), wanted=wanted)
+    try:
+        done = bulk_action(asked.action, crawls, tags=read_tags(",".join(asked.tags)), by=request.user)
+    except BadTags as error:
+        raise BadOrder({"tags": str(error)}) from error
+    return {"chosen": len(crawls), **done._asdict()}
+
+
+class ViewOut(Schema):
+    id: int
+    name: str
+    query: str = Field(description="as it stands in the list's address")
+
+
+class ViewList(Schema):
+    items: list[ViewOut]
+
+
+class NewView(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Failed", "query": "state=failed&sort=-started"}]})
+    name: Annotated[str, Field(max_length=200)]
+    query: Annotated[str, Field(max_length=1000)]
+
+
+@views.get("", response=ViewList, summary="Your saved views of the list of crawls")
+@may_view
+def saved(request: CrawlApiRequest) -> dict[str, Any]:
+    return {"items": list(SavedView.objects.filter(user=request.user))}
+
+
+@views.post("", response=ViewOut, summary="Save a view, instead of what you had under the name")
+@may_view
+def save(request: CrawlApiRequest, asked: Annotated[NewView, Body()]) -> SavedView:
+    return save_view(request.user, asked.name, asked.query)
+
+
+@views.delete("/{view_id}", response={204: None}, summary="Forget one of your views")
+@may_view
+def forget(request: CrawlApiRequest, view_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Status:
+    if not SavedView.objects.filter(user=request.user, pk=view_id).exists():
+        raise NotFound(f"You have no view {view_id}.")
+    forget_view(request.user, view_id)
+    return Status(204, None)
+
+
+class ScopeTest(Schema):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"order": {"name": "Manuals", "seeds": ["https://example.org/"]}, "urls": ["https://example.org/manual/"]}]
+        },
+    )
+    order: Order
+    urls: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(min_length=1, max_length=MOST_TESTED)]
+
+
+class DraftRuleChecks(Schema):
+    items: list[RuleCheckOut]
+
+
+class SeedTestLinkOut(Schema):
+    url: str
+    why_not: str = Field(description="why the crawl would not follow it; empty: it would")
+
+
+class SeedTestFetchOut(Schema):
+    """What a seed answers. `note` is set where it was not asked."""
+
+    url: str
+    note: str
+    address: str
+    address_class: str
+    robots: str
+    delay: float
+    status: int | None
+    sentence: str
+    content_type: str
+    charset: str
+    bytes: int
+    seconds: float
+    final_url: str
+    title: str
+    links: int
+    verdicts: list[SeedTestLinkOut]
+
+
+class SeedTestFetchList(Schema):
+    """`items` is empty until it is answered. `trouble`: why it never will be."""
+
+    state: str = Field(description="waiting, working, answered or failed")
+    trouble: str
+    items: list[SeedTestFetchOut]
+
+
+@drafts.post("/scope-test", response=DraftRuleChecks, summary="What an order's rules say of addresses; nothing is fetched or made")
+@may_add
+def scope_test(request: CrawlApiRequest, asked: Annotated[ScopeTest, Body()]) -> dict[str, Any]:
+    tested, mistakes = try_order(asked.order, asked.urls)
+    if mistakes:
+        raise BadOrder({f"order.{field}": sentence for field, sentence in mistakes.items()})
+    return {"items": [asdict(one) for one in tested]}
+
+
+class SeedChecksOut(Schema):
+    errors: dict[str, str] = Field(description="a sentence for each field that is wrong; empty: a crawl can be made of it")
+    estimate: list[str] = Field(description="what it will ask of each host at most; empty while something is wrong")
+
+
+@drafts.post("/check", response=SeedChecksOut, summary="What is wrong with an order, and what it will ask of each host; nothing is made")
+@may_add
+def check(request: CrawlApiRequest, order: Annotated[Order, Body()]) -> dict[str, Any]:
+    try:
+        checked, _ = check_order(order)
+    except BadOrder as error:
+        return {"errors": error.errors, "estimate": []}
+    return {"errors": {}, "estimate": estimate(checked)}
+
+
+@drafts.post(
+    "/fetch-test",
+    response={202: InquiryOut},
+    summary="Fetch an order's first ten seeds, politely, in the background",
+)
+@may_add
+def fetch_test(request: CrawlApiRequest, response: HttpResponse, order: Annotated[Order, Body()]) -> Status:
+    """Answers at once; ask `result` (also in `Location`) for what came back, mostly within half a
+    minute. robots.txt is obeyed, the hosts' clocks are kept, and units of the pool are held, as by
+    any crawl. The answers are kept for an hour, for whoever asked."""
+    inquiry, mistakes = request_test_fetch(order, by=request.user)
+    if inquiry is None:
+        raise BadOrder(mistakes)
+    here = f"/api/drafts/fetch-test/{inquiry.pk}"
+    response["Location"], response["Retry-After"] = here, RETRY_AFTER
+    return Status(202, {"state": inquiry.state, "result": here})
+
+
+@drafts.get("/fetch-test/{number}", response=SeedTestFetchList, summary="What a test fetch of yours found")
+@may_add
+def fetch_tested(request: CrawlApiRequest, number: Annotated[int, Path(ge=1, le=LARGEST)]) -> dict[str, Any]:
+    asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
+    inquiry = asked.filter(pk=number).first()
+    if inquiry is None:
+        raise NotFound(f"You have no test fetch {number}; each is kept for an hour.")
+    items = (inquiry.answer or {}).get("items", [])
+    return {"state": inquiry.state, "trouble": inquiry.why_failed, "items": items}

@@ -1,0 +1,212 @@
+"""The list of crawls: filtered, searched, sorted and paged by the database, with counts per state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Case, CharField, Count, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce, Upper
+
+from allocation.numbers import whole_number
+from crawling.dashboard.base.crawl_views import CrawlView, crawl_views
+from crawling.dashboard.base.time_range import ALWAYS, TimeRange
+from crawling.models import CrawlJob, HostQueue, Run
+from crawling.models.jobs import SEARCHED, WORKING_STATES
+from crawling.runs.wait_reason import waiting_runs
+
+CRAWLS_PER_PAGE = 50
+LONGEST_SEARCH = 200
+SHORTEST_PIECE = 3
+#: as pages show them, in the order of a crawl's life; waiting is a run at work that the bank or another crawl keeps from a shift
+STATES = ("draft", "queued", "running", "waiting", "pausing", "paused", "stopping", "finished", "stopped", "failed")
+COUNTED = {"fetched": "fetched", "known": "discovered", "failed": "failed", "excluded": "excluded", "size": "bytes"}
+#: sorting by these sums the counts of every crawl found, so only so many are sorted by them
+BY_COUNTS = (*COUNTED, "queued")
+MOST_SUMMED = 5000
+SORTS = ("name", "state", *BY_COUNTS, "started", "made")
+#: each rising, and falling
+ORDERS = tuple(sign + key for key in SORTS for sign in ("", "-"))
+NEWEST_FIRST = "-made"
+
+
+@dataclass(frozen=True)
+class CrawlFilter:
+    """What the address asks for; nonsense counts as nothing. `after`: the id of the crawl that the page before ended with.
+
+    span: of the latest run's first fetch.
+    """
+
+    state: str = ""
+    search: str = ""
+    tag: str = ""
+    sort: str = NEWEST_FIRST
+    after: int | None = None
+    span: TimeRange = ALWAYS
+
+    @classmethod
+    def read(cls, query: Any) -> CrawlFilter:
+        state, sort, after = query.get("state", ""), query.get("sort", ""), query.get("after", "")
+        return cls(
+            state=state if state in STATES else "",
+            search=_words(query, "q"),
+            tag=_words(query, "tag"),
+            sort=sort if sort.removeprefix("-") in SORTS else NEWEST_FIRST,
+            after=whole_number(after),
+            span=TimeRange.read(query),
+        )
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.state or self.search or self.tag or self.span)
+
+
+def _words(query: Any, name: str) -> str:
+    return str(query.get(name, "")).replace("\0", "").strip()[:LONGEST_SEARCH]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of crawls; `following` is the id to go on after, None at the end.
+
+    `states` counts by state what search, tag and span find, states without crawls left out; `matching` of them are in the state wanted.
+    `sums`: whether what is found is few enough to be sorted by counts.
+    """
+
+    crawls: Sequence[tuple[CrawlJob, CrawlView]]
+    following: int | None
+    states: dict[str, int]
+    found: int
+    matching: int
+    sums: bool
+    any_at_all: bool
+
+
+def list_crawls(wanted: CrawlFilter) -> Listing:
+    """Find what is wanted, in a fixed number of queries."""
+    waiting = waiting_runs()
+    states = _states(wanted, waiting)
+    found = sum(states.values())
+    matching = states.get(wanted.state, 0) if wanted.state else found
+    sums = matching <= MOST_SUMMED
+    crawls, following = page_of(wanted if sums else without_sums(wanted), waiting, CRAWLS_PER_PAGE)
+    return Listing(
+        crawls=crawls,
+        following=following,
+        states=states,
+        found=found,
+        matching=matching,
+        sums=sums,
+        any_at_all=bool(found) or CrawlJob.objects.exists(),
+    )
+
+
+def page_of(wanted: CrawlFilter, waiting: Collection[int], most: int) -> tuple[list[tuple[CrawlJob, CrawlView]], int | None]:
+    """So many of the crawls wanted, and the id to go on after; None at the end. waiting: the runs that wait."""
+    rows = _after(_sorted(found_crawls(wanted, waiting), wanted.sort), wanted)
+    # Their ids first: what is sorted is then narrow, however long the lists of seeds are.
+    ids = list(rows.values_list("pk", flat=True)[: most + 1])
+    shown = CrawlJob.objects.in_bulk(ids[:most])
+    crawls = [shown[pk] for pk in ids[:most] if pk in shown]
+    return list(zip(crawls, crawl_views(crawls), strict=True)), ids[-2] if len(ids) > most else None
+
+
+def sortable(wanted: CrawlFilter, waiting: Collection[int]) -> CrawlFilter:
+    """The same, by age if the crawls found are too many for the counts of each to be added up."""
+    if wanted.sort.removeprefix("-") not in BY_COUNTS or found_crawls(wanted, waiting).count() <= MOST_SUMMED:
+        return wanted
+    return without_sums(wanted)
+
+
+def found_crawls(wanted: CrawlFilter, waiting: Collection[int]) -> Any:
+    """The crawls that search, tag and state leave, each with `latest`, its latest run's id. waiting: the runs that wait."""
+    crawls = CrawlJob.objects.annotate(last=FilteredRelation("runs", condition=Q(runs__is_latest=True))).annotate(latest=F("last__pk"))
+    if wanted.search:
+        crawls = crawls.annotate(words=SEARCHED).filter(_holds(wanted.search))
+    if wanted.tag:
+        crawls = crawls.filter(tags__contains=[wanted.tag])
+    if wanted.span:
+        crawls = crawls.filter(wanted.span.of("last__started_at"))
+    if wanted.state == "draft":
+        return crawls.filter(last=None)
+    if wanted.state == "waiting":
+        return crawls.filter(last__in=_any_of(waiting))
+    return crawls.filter(last__state=wanted.state).exclude(last__in=_any_of(waiting)) if wanted.state else crawls
+
+
+def _holds(text: str) -> Q:
+    """The index knows pieces of three characters, a blank before a word among them: what is shorter is looked for where words begin."""
+    if len(text) >= SHORTEST_PIECE:
+        return Q(words__contains=Upper(Value(text)))
+    return Q(words__startswith=Upper(Value(text))) | Q(words__contains=Upper(Value(f" {text}")))
+
+
+def _states(wanted: CrawlFilter, waiting: Collection[int]) -> dict[str, int]:
+    if not (wanted.search or wanted.tag or wanted.span):
+        return state_counts(waiting)
+    found = found_crawls(replace(wanted, state=""), waiting)
+    shown = Case(
+        When(last=None, then=Value("draft")),
+        When(last__in=_any_of(waiting), then=Value("waiting")),
+        default=F("last__state"),
+        output_field=CharField(),
+    )
+    return _in_order(dict(found.annotate(shown=shown).order_by().values_list("shown").annotate(n=Count("*"))))
+
+
+def state_counts(waiting: Collection[int]) -> dict[str, int]:
+    """All crawls by the state that is shown of them; `waiting` are the runs that wait. No crawl's row is read."""
+    latest = Run.all_objects.filter(is_latest=True).order_by()  # none that is being deleted is the latest; the index knows no more
+    counts = dict(latest.values_list("state").annotate(n=Count("*")))
+    if waiting:
+        at_work = latest.filter(state__in=WORKING_STATES)  # as all that wait are: the index has these together
+        for state, count in at_work.filter(pk__in=_any_of(waiting)).values_list("state").annotate(n=Count("*")):
+            counts[state] -= count
+            counts["waiting"] = counts.get("waiting", 0) + count
+    return _in_order({**counts, "draft": CrawlJob.objects.count() - sum(counts.values())})
+
+
+def _any_of(runs: Collection[int]) -> RawSQL:
+    """The ids as one parameter: a parameter for each of ten thousand takes longer to write down and to parse than to look up."""
+    return RawSQL("SELECT unnest(%s::bigint[])", [list(runs)])
+
+
+def _in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    return {state: counts[state] for state in STATES if counts.get(state)}
+
+
+def without_sums(wanted: CrawlFilter) -> CrawlFilter:
+    return replace(wanted, sort=NEWEST_FIRST) if wanted.sort.removeprefix("-") in BY_COUNTS else wanted
+
+
+def _sorted(crawls: QuerySet[Any], sort: str) -> Any:
+    """By `by`, then the newest first; crawls that have none come last."""
+    key, is_falling = sort.removeprefix("-"), sort.startswith("-")
+    if key == "made":
+        return crawls.annotate(by=Value(0)).order_by("-pk" if is_falling else "pk")
+    if key == "name":  # no two crawls have the same
+        return crawls.annotate(by=F("name")).order_by("-name" if is_falling else "name")
+    by: Any = {"state": Coalesce(F("last__state"), Value("draft")), "started": F("last__started_at")}.get(key)
+    if key == "queued":
+        waiting = HostQueue.objects.filter(queued__gt=0, run=OuterRef("latest")).values("run").annotate(total=Sum("queued"))
+        by = Coalesce(Subquery(waiting.values("total")), Value(0))
+    elif key in COUNTED:
+        by = Coalesce(F(f"last__total__{COUNTED[key]}"), Value(0))
+    return crawls.annotate(by=by).order_by(F("by").desc(nulls_last=True) if is_falling else F("by").asc(nulls_last=True), "-pk")
+
+
+def _after(rows: QuerySet[Any], wanted: CrawlFilter) -> Any:
+    """What follows the crawl that the page before ended with, wherever that crawl stands by now."""
+    last = rows.filter(pk=wanted.after).values_list("pk", "by").first() if wanted.after is not None else None
+    if last is None:
+        return rows
+    pk, by = last
+    key, is_falling = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
+    if isinstance(rows.query.order_by[0], str):
+        column, value = ("name", by) if key == "name" else ("pk", pk)
+        return rows.filter(**{f"{column}__{'lt' if is_falling else 'gt'}": value})
+    if by is None:
+        return rows.filter(by=None, pk__lt=pk)
+    return rows.filter(Q(**{f"by__{'lt' if is_falling else 'gt'}": by}) | Q(by=None) | Q(by=by, pk__lt=pk))

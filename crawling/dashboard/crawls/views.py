@@ -1,0 +1,104 @@
+"""The list of crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from crawling.dashboard.base.columns import ColumnHead, column
+from crawling.dashboard.base.crawl_views import CrawlView
+from crawling.dashboard.base.responses import send
+from crawling.dashboard.crawls.export import crawls_file
+from crawling.dashboard.crawls.listing import BY_COUNTS, CrawlFilter, Listing, list_crawls
+from crawling.dashboard.run.rates import rates_now
+from crawling.models import CrawlJob, SavedView
+from crawling.runs.steering import possible
+
+#: sort key ("" if the column cannot be sorted by) and head; numbers are best seen with the largest first
+COLUMNS = (
+    ("name", "Crawl", False),
+    ("state", "State", False),
+    ("fetched", "Fetched", True),
+    ("known", "Known", True),
+    ("queued", "Queued", True),
+    ("failed", "Failed", True),
+    ("excluded", "Excluded", True),
+    ("size", "Size", True),
+    ("", "Pages/s", True),
+    ("started", "Started", True),
+)
+
+
+class CrawlListRow(NamedTuple):
+    """A crawl in the list, the buttons it has, and its pages a second: `is_now` while it is at work, on average otherwise."""
+
+    crawl: CrawlJob
+    view: CrawlView
+    verbs: list[str]
+    rate: float | None
+    is_now: bool
+
+    @property
+    def parameters(self) -> str:
+        """What tells this crawl from others like it, in few words."""
+        crawl = self.crawl
+        depth = [f"{crawl.max_depth} deep"] if crawl.max_depth is not None else []
+        workers = [f"{crawl.processes} workers"] if crawl.processes > 1 else []
+        return ", ".join([crawl.visit_order.replace("_", " "), f"{crawl.delay_seconds:g} s delay", *depth, *workers])
+
+
+@require_safe
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+@vary_on_headers("HX-Request")
+def crawls(request: HttpRequest) -> HttpResponse:
+    """List crawls as the address says; a refresh gets the part that changes."""
+    wanted = CrawlFilter.read(request.GET)
+    listing = list_crawls(wanted)
+    facts = {"wanted": wanted, "listing": listing, "rows": _rows(listing), "columns": _columns(wanted, listing)}
+    if getattr(request, "htmx", False):
+        return render(request, "crawling/_crawls.html", facts)
+    return render(request, "crawling/crawls.html", {**facts, "views": SavedView.objects.filter(user=request.user.pk)})
+
+
+@require_safe
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def crawls_as_file(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """All that the list finds, in its order, as a table or a JSON object a line."""
+    return send(crawls_file(CrawlFilter.read(request.GET), kind))
+
+
+def _rows(listing: Listing) -> list[CrawlListRow]:
+    now = rates_now([view.run_id for _, view in listing.crawls if view.run_id and not view.is_at_rest])
+    return [_row(crawl, view, now) for crawl, view in listing.crawls]
+
+
+def _row(crawl: CrawlJob, view: CrawlView, now: Mapping[int, float]) -> CrawlListRow:
+    """The rate of a run at work is its present one, that of an ended run its average; a run that waits has none."""
+    average = view.pages_per_second if view.finished_at else None
+    rate = now.get(view.run_id, average) if view.run_id else None
+    verbs = possible(view.state)
+    # Beside the gentler word the harder one only crowds the row; the crawl's page has both.
+    return CrawlListRow(crawl, view, [verb for verb in verbs if verb != "abort" or "stop" not in verbs], rate, view.run_id in now)
+
+
+def _columns(wanted: CrawlFilter, listing: Listing) -> list[ColumnHead]:
+    """Where too many crawls are found to add up the counts of each, those heads do not sort."""
+    return [
+        column(
+            "" if key in BY_COUNTS and not listing.sums else key,
+            label,
+            is_number and key != "started",
+            now=wanted.sort,
+            falls_first=is_number,
+        )
+        for key, label, is_number in COLUMNS
+    ]

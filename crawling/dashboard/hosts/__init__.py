@@ -1,0 +1,1 @@
+"""Hosts of all crawls, and their names."""

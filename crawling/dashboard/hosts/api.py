@@ -1,0 +1,128 @@
+"""`/api/hosts`: every host that any crawl has met, to look at and to block for all; `/api/search`: pages of all crawls."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.shortcuts import get_object_or_404
+from ninja import Body, Path, Query, Router, Schema
+from pydantic import ConfigDict, Field
+
+from crawling.crawls.host_blocks import block_host, unblock_host
+from crawling.dashboard.base.api_parameters import LARGEST, TEXT, Text
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view, needs
+from crawling.dashboard.hosts.export import host_row
+from crawling.dashboard.hosts.filter import STATES, HostFilter
+from crawling.dashboard.hosts.reads import list_hosts, summarize_hosts, visitors_of
+from crawling.dashboard.pages.search import PAGES, SHORTEST, search_pages
+from crawling.models import Host, Page
+
+hosts, search = Router(), Router()
+may_block, may_unblock = needs("crawling.add_blacklistentry"), needs("crawling.delete_blacklistentry")
+HostId = Annotated[int, Path(ge=1, le=LARGEST)]
+After = Annotated[str, Query(max_length=260, pattern=TEXT, description="`next` of the page before; leave it out for the first")]
+State = Annotated[Literal["", *STATES], Query(description="only hosts in this state")]  # type: ignore[valid-type]
+Wanted = Annotated[str, Query(min_length=SHORTEST, max_length=200, pattern=TEXT, description="a piece of address or title")]
+
+
+class BlockReasonIn(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "asked for by its owner"}]})
+    reason: Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class HostSummaryOut(Schema):
+    id: int
+    name: str
+    addresses: list[str] = Field(description="as the DNS cache has them")
+    robots: str
+    trouble: str = Field(description="what went wrong lately; empty: nothing")
+    due_at: datetime = Field(description="when it may be asked again")
+    leased_by: str = Field(description="the crawl that is fetching from it; empty: none")
+    crawls: int = Field(description="crawls whose latest run has met it")
+    queued: int
+    done: int
+    blocked: str | None = Field(description="why no crawl fetches from it; null: crawls may")
+
+
+class VisitingCrawlOut(Schema):
+    crawl: int
+    name: str
+    state: str
+    queued: int
+    done: int
+
+
+class HostDetailOut(HostSummaryOut):
+    visitors: list[VisitingCrawlOut] = Field(description="crawls that have met it, those with most to do first")
+
+
+class HostSummaryPage(Schema):
+    items: list[HostSummaryOut]
+    next: str | None
+
+
+class FoundOut(Schema):
+    crawl: int
+    run: int
+    page: int
+    url: str
+    title: str
+    status: int
+    fetched_at: datetime
+
+
+class FoundList(Schema):
+    items: list[FoundOut]
+    is_more: bool = Field(description="there are others; name a longer piece")
+
+
+@hosts.get("", response=HostSummaryPage, summary="Hosts by name")
+@may_view
+def index(request: CrawlApiRequest, q: Text = "", state: State = "", cursor: After = "") -> dict[str, Any]:
+    """`q` is a part of the name; `state` leaves those that are fetched from now, have errors, or are blocked for all crawls."""
+    rows, following = list_hosts(HostFilter(q.strip(), state, cursor))
+    return {"items": [host_row(row) for row in rows], "next": following}
+
+
+@hosts.get("/{host_id}", response=HostDetailOut, summary="A host, and the crawls that have met it")
+@may_view
+def show(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
+    return _detail(_host(host_id))
+
+
+@hosts.post("/{host_id}/block", response=HostDetailOut, summary="Let no crawl fetch from the host, those at work within seconds")
+@may_block
+def block(request: CrawlApiRequest, host_id: HostId, asked: Annotated[BlockReasonIn, Body()]) -> dict[str, Any]:
+    block_host(_host(host_id), asked.reason, by=request.user)
+    return _detail(_host(host_id))
+
+
+@hosts.delete("/{host_id}/block", response=HostDetailOut, summary="Let crawls fetch from the host again")
+@may_unblock
+def unblock(request: CrawlApiRequest, host_id: HostId) -> dict[str, Any]:
+    """As far as no other entry of the black list covers it."""
+    unblock_host(_host(host_id), by=request.user)
+    return _detail(_host(host_id))
+
+
+@search.get("", response=FoundList, summary=f"The latest {PAGES} pages that hold a text in address or title")
+@may_view
+def find(request: CrawlApiRequest, q: Wanted) -> dict[str, Any]:
+    found = search_pages(q)
+    return {"items": [_found(page) for page in found.pages], "is_more": found.is_more}
+
+
+def _host(host_id: int) -> Host:
+    return get_object_or_404(Host.objects.select_related("shift__process__run__crawl"), pk=host_id)
+
+
+def _detail(host: Host) -> dict[str, Any]:
+    seen = visitors_of(host)
+    visitors = [{"crawl": one.crawl.pk, "name": one.crawl.name, "state": one.state, "queued": one.queued, "done": one.done} for one in seen]
+    return {**host_row(summarize_hosts([host])[0]), "visitors": visitors}
+
+
+def _found(page: Page) -> dict[str, Any]:
+    facts = {"url": page.final_url, "title": page.title, "status": page.status, "fetched_at": page.fetched_at}
+    return {"crawl": page.run.crawl_id, "run": page.run.number, "page": page.url_id, **facts}

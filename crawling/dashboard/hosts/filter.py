@@ -1,0 +1,70 @@
+"""Which hosts are meant: one filter for their list, its counts, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import CharField, Count, Func, Q, QuerySet, Value
+
+from crawling.models import BlackListEntry, Host, RobotsFile
+from crawling.scope.blacklist import BlacklistKind
+from dnscache.models import DnsEntry
+
+LONGEST = 260
+FETCHED_FROM, TROUBLED, BLOCKED = STATES = ("fetched", "troubled", "blocked")
+WORDS: Mapping[str, str] = {"": "all", FETCHED_FROM: "fetched from now", TROUBLED: "with errors", BLOCKED: "blocked"}
+
+
+@dataclass(frozen=True)
+class HostFilter:
+    """text: part of the name. state: one of STATES, empty: any. after: the name that the page before ended with."""
+
+    text: str = ""
+    state: str = ""
+    after: str = ""
+
+    @classmethod
+    def read(cls, query: Any) -> HostFilter:
+        """As an address asks; nonsense counts as nothing."""
+        text, state, after = (str(query.get(name, "")).replace("\0", "").strip()[:LONGEST] for name in ("q", "state", "after"))
+        return cls(text, state if state in STATES else "", after)
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.state)
+
+    def found(self) -> QuerySet[Host]:
+        """In no order."""
+        hosts = Host.objects.all()
+        if self.text:
+            hosts = hosts.filter(name__contains=self.text.lower())
+        if self.state:
+            hosts = hosts.filter(condition(self.state))
+        return hosts.filter(name__gt=self.after) if self.after else hosts
+
+
+def host_counts(wanted: HostFilter) -> dict[str, int]:
+    """How many hosts of each state, "" for all, its text finds; in one query."""
+    sums = {state: Count("pk", filter=condition(state)) for state in STATES}
+    counts = replace(wanted, state="", after="").found().aggregate(every=Count("*"), **sums)
+    return {"": counts.pop("every"), **counts}
+
+
+def condition(state: str) -> Q:
+    """What makes a host be in one of STATES. By lists of names, which PostgreSQL reads once, rather than by a question for each host."""
+    if state == FETCHED_FROM:
+        return Q(shift__isnull=False, shift__ended_at=None)
+    if state == TROUBLED:
+        return Q(dns_name__in=DnsEntry.objects.exclude(status=DnsEntry.Status.OK).values("name")) | Q(name__in=_without_robots())
+    return Q(name__in=blocks().values("text"))
+
+
+def blocks() -> QuerySet[BlackListEntry]:
+    return BlackListEntry.objects.filter(kind=BlacklistKind.HOST, removed_at=None)
+
+
+def _without_robots() -> QuerySet[Any]:
+    """The hosts whose robots.txt could not be had, so that nothing may be fetched from there."""
+    name = Func("origin", Value("://"), Value(2), function="split_part", output_field=CharField())
+    return RobotsFile.objects.filter(Q(status__lt=0) | Q(status__gte=500)).values_list(name)

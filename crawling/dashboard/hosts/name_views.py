@@ -1,0 +1,38 @@
+"""Why a host waits for its name, and what a crawl's accesses would have cost under other caches."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from crawling.dashboard.hosts.dns_replay import MOST_ACCESSES, replayed
+from crawling.dashboard.hosts.name_wait import why_waits
+from crawling.models import Page, Run
+
+CAPACITIES = (100, 1_000, 10_000, 100_000)
+RUNS = 50
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def why(request: HttpRequest) -> HttpResponse:
+    """Say why the host `?host=` waits."""
+    host = request.GET.get("host", "").replace("\0", "").strip()[:260].lower()
+    return render(request, "names/why.html", {"host": host, "wait": why_waits(host) if host else None})
+
+
+@require_GET
+@login_required
+@permission_required("dnscache.view_dnsentry", raise_exception=True)
+def replay(request: HttpRequest) -> HttpResponse:
+    """Replay the accesses of the run `?run=` in a cache of `?names=` names."""
+    runs = list(Run.objects.filter(Exists(Page.objects.filter(run=OuterRef("pk")))).select_related("crawl").order_by("-pk")[:RUNS])
+    chosen = next((run for run in runs if str(run.pk) == request.GET.get("run")), None)
+    capacity = next((size for size in CAPACITIES if str(size) == request.GET.get("names")), 10_000)
+    told = replayed(chosen, capacity=capacity) if chosen else None
+    context = {"runs": runs, "run": chosen, "capacity": capacity, "capacities": CAPACITIES, "told": told, "most": MOST_ACCESSES}
+    return render(request, "names/replay.html", context)

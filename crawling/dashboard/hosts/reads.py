@@ -1,0 +1,112 @@
+"""Every host that any crawl has met: where it is, what it allows, who fetches from it, and whether somebody has blocked it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Sum
+from django.utils import timezone
+
+from crawling.dashboard.hosts.filter import HostFilter, blocks
+from crawling.models import BlackListEntry, CrawlJob, Host, HostQueue, RobotsFile
+from crawling.paging import cut
+from crawling.web.statuses import explain
+from dnscache.models import DnsEntry
+
+HOSTS = 100
+CRAWLS = 100
+
+
+@dataclass(frozen=True)
+class HostSummary:
+    """A host and what is known of it. `leased_by` names the crawl that is fetching from it; `trouble` what went wrong lately."""
+
+    host: Host
+    addresses: Sequence[str]
+    robots: str
+    trouble: str
+    crawls: int
+    queued: int
+    done: int
+    leased_by: str
+    block: BlackListEntry | None
+
+    @property
+    def is_resting(self) -> bool:
+        return self.host.due_at > timezone.now()
+
+    @property
+    def due_at(self) -> datetime:
+        return self.host.due_at
+
+
+@dataclass(frozen=True)
+class VisitingCrawl:
+    """A crawl that has met a host in its latest run."""
+
+    crawl: CrawlJob
+    state: str
+    queued: int
+    done: int
+
+
+def list_hosts(wanted: HostFilter) -> tuple[list[HostSummary], str | None]:
+    """A page of hosts by name, and the name to go on after."""
+    found = wanted.found().select_related("shift__process__run__crawl").order_by("name")
+    rows, following = cut(list(found[: HOSTS + 1]), HOSTS, lambda host: host.name)
+    return summarize_hosts(rows), following
+
+
+def summarize_hosts(hosts: Sequence[Host]) -> list[HostSummary]:
+    """What is known of these hosts, in a fixed number of queries."""
+    names = [host.name for host in hosts]
+    entries = {entry.name: entry for entry in DnsEntry.objects.filter(name__in={bare(name) for name in names})}
+    files = RobotsFile.objects.filter(origin__in=[f"{scheme}://{name}" for scheme in ("http", "https") for name in names])
+    robots = {file.origin.partition("://")[2]: file for file in files.defer("body").order_by("fetched_at")}
+    blocked = {block.text: block for block in blocks().filter(text__in=names).select_related("by")}
+    queues = HostQueue.objects.filter(host__in=hosts, run__is_latest=True).values("host")
+    work: dict[int, dict[str, Any]] = {
+        row["host"]: dict(row) for row in queues.annotate(runs=Count("*"), waiting=Sum("queued"), ended=Sum("done"))
+    }
+    return [_known(host, entries, robots.get(host.name), blocked.get(host.name), work.get(host.pk, {})) for host in hosts]
+
+
+def _known(
+    host: Host, entries: Mapping[str, DnsEntry], robots: RobotsFile | None, block: BlackListEntry | None, work: Mapping[str, int]
+) -> HostSummary:
+    entry, shift = entries.get(bare(host.name)), host.shift
+    troubles: Iterable[str] = (
+        entry.get_status_display() if entry and entry.status != DnsEntry.Status.OK else "",
+        explain(robots.status) if robots and (robots.status < 0 or robots.status >= 500) else "",
+    )
+    return HostSummary(
+        host=host,
+        addresses=list(entry.addresses) if entry else [],
+        robots=_robots(robots),
+        trouble="; ".join(filter(None, troubles)),
+        crawls=work.get("runs", 0),
+        queued=work.get("waiting", 0),
+        done=work.get("ended", 0),
+        leased_by=shift.process.run.crawl.name if shift and shift.ended_at is None else "",
+        block=block,
+    )
+
+
+def _robots(file: RobotsFile | None) -> str:
+    if file is None:
+        return "not asked for"
+    return "fetched" if 200 <= file.status < 300 else f"none ({file.status})" if 300 <= file.status < 500 else "unavailable"
+
+
+def bare(name: str) -> str:
+    """The name that DNS knows: without port and brackets."""
+    return name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+
+
+def visitors_of(host: Host) -> list[VisitingCrawl]:
+    """The crawls whose latest run has met the host, those with most to do first."""
+    queues = HostQueue.objects.filter(host=host, run__is_latest=True).select_related("run__crawl").order_by("-queued", "-pk")
+    return [VisitingCrawl(queue.run.crawl, queue.run.state, queue.queued, queue.done) for queue in queues[:CRAWLS]]

@@ -1,0 +1,14 @@
+"""The pages of hosts, and the search of pages, which span all crawls."""
+
+from django.urls import path, re_path
+
+from crawling.dashboard.hosts import views as hosts
+
+app_name = "hosts"
+urlpatterns = [
+    path("hosts/", hosts.hosts, name="hosts"),
+    re_path(r"^hosts/list\.(?P<kind>csv|jsonl)$", hosts.hosts_as_file, name="hosts-file"),
+    path("hosts/<int:pk>/", hosts.host, name="host"),
+    path("hosts/<int:pk>/block/", hosts.block, name="block"),
+    path("search/", hosts.search, name="search"),
+]

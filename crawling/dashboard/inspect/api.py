@@ -1,0 +1,112 @@
+"""`/api/url`: what became of a URL."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from crawling.dashboard.base.api_parameters import TEXT, Cursor, Limit
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.inspect.url_decision import UrlDecision, why
+from crawling.dashboard.inspect.url_history import history_of, referrers_of
+from crawling.models import Url, UrlState
+
+history = Router()
+Address = Annotated[str, Query(min_length=1, max_length=4096, pattern=TEXT, description="a whole URL, in any spelling")]
+
+
+class UrlFetchOut(Schema):
+    """What became of a URL in one run."""
+
+    crawl: int
+    name: str
+    run: int
+    state: str
+    status: int | None
+    error: str
+    depth: int
+    attempts: int
+    found_on: str | None = Field(description="on whose page, or by whose redirect, it was found; null for a seed")
+    final_url: str | None
+    title: str | None
+    fetched_at: datetime | None
+
+
+class FactOut(Schema):
+    about: str = Field(description="rule, verdict, frontier, robots, duplicate, redirect, quarantine or budget")
+    sentence: str
+    url: str | None = Field(description="the address that the sentence ends with")
+    at: datetime | None = Field(description="the moment that the sentence ends with, if it does")
+
+
+class WhyOut(Schema):
+    """What one crawl says of a URL, by its rules as they stand now."""
+
+    crawl: int
+    name: str
+    run: int | None = Field(description="number of the latest run; null for a draft")
+    met: str = Field(description="its state in that run; kept out, never met, or not started")
+    rule: str = Field(description="the rule that decides")
+    number: int = Field(description="of the rule; they are asked in this order")
+    admits: bool
+    revision: int = Field(description="of the order")
+    facts: list[FactOut]
+
+
+class UrlHistory(Schema):
+    url: str = Field(description="in canonical form")
+    items: list[UrlFetchOut]
+    crawls: list[WhyOut] = Field(description="why, or why not, by crawl, the newest first; on the first page only")
+    pending: bool = Field(description="a background job reads robots.txt: ask again in a moment")
+    next: int | None
+
+
+@history.get("", response=UrlHistory, summary="What became of a URL in every run, and why, or why not, by each crawl's rules")
+@may_view
+def url(request: CrawlApiRequest, u: Address, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """`crawls` stands on the first page only: the newest 50 crawls, whether they have met the URL or not."""
+    canonical, rows, following = history_of(u, before=cursor, limit=limit)
+    answers = why(u)[1] if cursor is None else []
+    referrers = referrers_of(rows)
+    return {
+        "url": canonical,
+        "items": [_met(row, referrers.get(row.pk)) for row in rows],
+        "crawls": [_why(answer) for answer in answers],
+        "pending": any(answer.is_pending for answer in answers),
+        "next": following,
+    }
+
+
+def _why(answer: UrlDecision) -> WhyOut:
+    return WhyOut(
+        crawl=answer.crawl.pk,
+        name=answer.crawl.name,
+        run=answer.run.number if answer.run else None,
+        met=answer.met,
+        rule=answer.rule,
+        number=answer.number,
+        admits=answer.admits,
+        revision=answer.crawl.revision,
+        facts=[FactOut(about=fact.about, sentence=fact.sentence, url=fact.url or None, at=fact.at) for fact in answer.facts],
+    )
+
+
+def _met(row: Url, referrer: str | None) -> UrlFetchOut:
+    page = getattr(row, "page", None)  # not there if nothing answered
+    return UrlFetchOut(
+        crawl=row.run.crawl_id,
+        name=row.run.crawl.name,
+        run=row.run.number,
+        state=UrlState(row.state).label,
+        status=row.status,
+        error=row.error,
+        depth=row.depth,
+        attempts=row.attempts,
+        found_on=referrer,
+        final_url=page.final_url if page else None,
+        title=page.title if page else None,
+        fetched_at=page.fetched_at if page else None,
+    )

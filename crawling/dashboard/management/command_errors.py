@@ -1,0 +1,63 @@
+"""What every command does about trouble: one clear sentence and an exit status, never a traceback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+from django.db import OperationalError, ProgrammingError
+from django.urls import reverse
+from redis.exceptions import RedisError
+
+from allocation.errors import AllocationError
+from crawling.errors import CrawlError
+from crawling.scheduler.messages import live_workers
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn what may go wrong into a CommandError that says what to do."""
+    try:
+        yield
+    except (CrawlError, AllocationError) as error:
+        raise CommandError(str(error)) from error
+    except ValidationError as error:
+        raise CommandError("; ".join(error.messages)) from error
+    except OperationalError as error:
+        raise CommandError(f"No database answers; start everything with `make run`. ({str(error).splitlines()[0]})") from error
+    except ProgrammingError as error:
+        raise CommandError(f"The database is not set up; run `make run` or `manage.py migrate`. ({str(error).splitlines()[0]})") from error
+    except RedisError as error:
+        raise CommandError(f"Redis does not answer; start everything with `make run`. ({error})") from error
+
+
+def read_json_object(path: Path, option: str) -> dict[str, Any]:
+    """The object in a file. Raises CommandError, which names the option."""
+    try:
+        fields = json.loads(path.read_text())
+    except OSError as error:
+        raise CommandError(f"{option}: {error.strerror}: {path}") from error
+    except ValueError as error:
+        raise CommandError(f"{option}: {path} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise CommandError(f"{option}: {path} is no order: it is nested too deep") from error
+    if not isinstance(fields, dict):
+        raise CommandError(f"{option}: {path} must hold one JSON object with the fields of an order")
+    return fields
+
+
+def page_of(name: str, *args: Any) -> str:
+    """The address of a page of the dashboard, to be opened in a browser."""
+    return settings.DASHBOARD_URL.rstrip("/") + reverse(name, args=args)
+
+
+def require_worker() -> None:
+    """Raise CommandError if nobody would do the work."""
+    if not live_workers():
+        raise CommandError("No worker is running, so the crawl would never begin; start everything with `make run`.")

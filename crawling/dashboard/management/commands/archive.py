@@ -1,0 +1,59 @@
+"""`manage.py archive`: list, index and check what a crawl has archived."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from crawling.archive.reader import index_lines, records_of
+from crawling.dashboard.base.crawl_views import find_crawl
+from crawling.dashboard.management.command_errors import plain_errors
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, CrawlJob, Page
+
+
+class Command(BaseCommand):
+    help = "List the archive files of a crawl, print their CDXJ index, or read them whole and compare them with the pages."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("verb", choices=("list", "index", "check"))
+        parser.add_argument("crawl", help="its name or number")
+
+    def handle(self, *, verb: str, crawl: str, **options: Any) -> None:
+        with plain_errors():
+            job = find_crawl(crawl)
+            {"list": self._list, "index": self._index, "check": self._check}[verb](job)
+
+    def _list(self, crawl: CrawlJob) -> None:
+        for row in _files(crawl):
+            state = "complete" if row.sealed_at else "being written"
+            self.stdout.write(f"{row.path}  run {row.run.number if row.run else '-'}  {row.committed_length:,} bytes  {state}")
+
+    def _index(self, crawl: CrawlJob) -> None:
+        for line in sorted(line for row in _files(crawl) for line in index_lines(row)):
+            self.stdout.write(line)
+
+    def _check(self, crawl: CrawlJob) -> None:
+        """Every record's digests, and that each page's row points at a record about its URL."""
+        wrong, records = [], 0
+        for row in _files(crawl):
+            places: dict[int, str] = {}
+            try:
+                for record, offset, _ in records_of(row, check_digests=True):
+                    records += 1
+                    places[offset] = record.rec_headers.get_header("WARC-Target-URI") if record.rec_type in ("response", "revisit") else ""
+            except ArchiveTrouble as trouble:
+                wrong.append(str(trouble))
+                continue
+            for page in Page.objects.filter(archive_file=row).select_related("url").iterator():
+                if places.get(page.archive_offset or 0) != page.url.url:
+                    wrong.append(f"{row.name}: no record of {page.url.url} at byte {page.archive_offset}")
+        if wrong:
+            raise CommandError("\n".join([*wrong[:20], f"{len(wrong)} mistakes in {records:,} records."]))
+        self.stdout.write(f"{records:,} records are whole, and every page has its own.")
+
+
+def _files(crawl: CrawlJob) -> list[ArchiveFile]:
+    return list(ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0).select_related("run").order_by("pk"))

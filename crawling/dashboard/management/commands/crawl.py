@@ -1,0 +1,162 @@
+"""`manage.py crawl`, or `./crawl`: create, follow and control crawls from the command line."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.revisions import edit_crawl
+from crawling.dashboard.base.crawl_views import crawl_view, crawl_views, failures, find_crawl
+from crawling.dashboard.management import crawl_verbs
+from crawling.dashboard.management.command_errors import page_of, plain_errors, require_worker
+from crawling.dashboard.management.follow_run import exit_status, follow
+from crawling.dashboard.management.log import add_log_arguments, show_log
+from crawling.dashboard.management.older_spellings import command_first
+from crawling.dashboard.management.orders import add_order_arguments, given_fields, order_fields
+from crawling.dashboard.management.seeds import add_seeds_arguments, add_to_crawl
+from crawling.dashboard.management.tables import crawl_lines, crawl_table
+from crawling.errors import BadOrder
+from crawling.models import CrawlJob
+
+EPILOG = """examples:
+  ./crawl https://example.org/ --max-pages 100 --wait    (short for: ./crawl new https://…)
+  ./crawl new --file order.json
+  ./crawl list
+  ./crawl show NAME        (or its number)
+  ./crawl log NAME --level warning --follow
+  ./crawl add NAME https://example.org/more/
+  ./crawl edit NAME --delay 2 --file changes.json
+  ./crawl clone NAME --name COPY
+  ./crawl delete NAME
+
+`./crawl COMMAND --help` lists the options of a command.
+All else that the dashboard does: manage.py api --help
+"""
+WAIT = "follow the crawl to its end and print what it waits for; exit status 1 if it failed, 3 if it continues after --max-seconds"
+
+
+class Command(BaseCommand):
+    help = "Create, follow and control crawls."
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> Any:
+        layout = {"epilog": EPILOG, "formatter_class": RawDescriptionHelpFormatter}
+        parser = super().create_parser(prog_name, subcommand, **layout, **options)
+        parse = parser.parse_args
+        # Django makes the parser itself, so its method is wrapped here instead of overridden.
+        parser.parse_args = lambda args=None, namespace=None: parse(  # type: ignore[method-assign,assignment]
+            command_first(parser, args or []), namespace
+        )
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+
+        def add(name: str, words: str, do: Any, *, waits: bool = False) -> ArgumentParser:
+            command: ArgumentParser = commands.add_parser(name, help=words, description=words)
+            command.set_defaults(do=do, verb=name, wait=False)
+            command.add_argument("--json", action="store_true", help="print JSON for programs")
+            if waits:
+                command.add_argument("--wait", "--follow", action="store_true", help=WAIT)
+            if name not in ("new", "list"):
+                command.add_argument("crawl", metavar="CRAWL", help="its name or number")
+            return command
+
+        new = add("new", "create a crawl and start it", self._create, waits=True)
+        new.add_argument("seeds", nargs="*", metavar="URL", help="seeds")
+        add_order_arguments(new)
+        add("list", "list all crawls", self._list)
+        for name, words in crawl_verbs.HELP.items():
+            command = add(name, words, self._act, waits=True)
+            crawl_verbs.add_arguments(name, command)
+        add_log_arguments(add("log", "print the log of a run", self._log))
+        add_seeds_arguments(add("add", "add seeds to a crawl", self._add))
+        edit = add("edit", "change the order of a crawl", self._edit)
+        add_order_arguments(edit)
+        edit.add_argument("--revision", type=int, help="refuse if this revision is not the latest")
+        clone = add("clone", "create a draft with the same order", self._clone)
+        clone.add_argument("--name", help="default: the name of the original and a number")
+        add("delete", "delete a crawl with all runs, pages and archive files", self._delete)
+
+    def handle(self, **options: Any) -> None:
+        with plain_errors():
+            options["do"](options)
+
+    def _list(self, options: dict[str, Any]) -> None:
+        views = crawl_views(list(CrawlJob.objects.all()))
+        if options["json"]:
+            self.stdout.write(json.dumps([view.as_dict() for view in views], indent=2))
+        elif views:
+            # names are text, whatever brackets and colons they have
+            Console(markup=False, emoji=False).print(crawl_table(views))
+            self.stdout.write(page_of("crawling:crawls"))
+        else:
+            example = "./crawl https://example.org/ --max-pages 100 --wait"
+            self.stdout.write(f"No crawls yet. Create one: {example}")
+
+    def _create(self, options: dict[str, Any]) -> None:
+        fields = order_fields(options["seeds"], options)
+        require_worker()
+        try:
+            crawl = create_crawl(fields)
+        except BadOrder as error:
+            raise _refused("the crawl was not made:", error) from error
+        start_run(crawl)
+        self._report(crawl, options)
+
+    def _act(self, options: dict[str, Any]) -> None:
+        crawl = find_crawl(options["crawl"])
+        crawl_verbs.VERBS[options["verb"]](crawl, options)
+        self._report(crawl, options)
+
+    def _log(self, options: dict[str, Any]) -> None:
+        show_log(options["crawl"], options, lambda line: self.stdout.write(line, ending=""))
+
+    def _add(self, options: dict[str, Any]) -> None:
+        self.stdout.write(add_to_crawl(options["crawl"], options))
+
+    def _edit(self, options: dict[str, Any]) -> None:
+        crawl = find_crawl(options["crawl"])
+        changes = given_fields(options)
+        if not changes:
+            raise CommandError("`crawl edit` needs a change, like --delay 2, or --file with fields of an order.")
+        try:
+            edited = edit_crawl(crawl, changes, revision=options["revision"])
+        except BadOrder as error:
+            raise _refused("nothing was changed:", error) from error
+        self._report(edited, options)
+
+    def _clone(self, options: dict[str, Any]) -> None:
+        self._report(crawl_verbs.clone(find_crawl(options["crawl"]), options), options)
+
+    def _delete(self, options: dict[str, Any]) -> None:
+        crawl = find_crawl(options["crawl"])
+        crawl_verbs.delete(crawl, options["crawl"])
+        as_text = f"{crawl.name} is deleted with all runs, pages and archive files."
+        self.stdout.write(json.dumps({"deleted": crawl.name}) if options["json"] else as_text)
+
+    def _report(self, crawl: CrawlJob, options: dict[str, Any]) -> None:
+        """Print the state of the crawl; with --wait follow it first. Exits with its status then."""
+        wait, as_json = options["wait"], options["json"]
+        crawl.refresh_from_db()
+        view, is_late = follow(crawl, show=not as_json) if wait else (crawl_view(crawl), False)
+        latest = crawl.runs.first()
+        causes = failures(latest) if latest else []
+        page = page_of("crawling:crawl", crawl.pk)
+        if as_json:
+            failed = [{"status": status, "reason": why, "urls": urls} for status, why, urls in causes]
+            shown = {**view.as_dict(), "failures": failed, "page": page}
+            self.stdout.write(json.dumps(shown, indent=2))
+        else:
+            self.stdout.write(f"{crawl_lines(view, causes)}\n  {page}")
+        if wait and (status := exit_status(view, is_late=is_late)):
+            raise SystemExit(status)
+
+
+def _refused(what: str, error: BadOrder) -> CommandError:
+    mistakes = (f"{field}: {said}" for field, said in error.errors.items())
+    return CommandError("\n  ".join([what, *mistakes]))

@@ -1,0 +1,24 @@
+"""`manage.py identify PRODUCT CONTACT-URL`: say who crawls."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from crawling.dashboard.management.command_errors import plain_errors
+from crawling.identity import identity, set_identity
+
+
+class Command(BaseCommand):
+    help = "Say who crawls: every request carries it, and site owners may name PRODUCT in robots.txt. Without arguments: show it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("product_token", nargs="?", metavar="PRODUCT", help="letters, - and _ only, such as mycrawler")
+        parser.add_argument("contact_url", nargs="?", metavar="CONTACT-URL", help="https://… or mailto:…, where site owners reach you")
+
+    def handle(self, *, product_token: str | None, contact_url: str | None, **options: Any) -> None:
+        with plain_errors():
+            who = set_identity(product_token, contact_url or "") if product_token else identity()
+        self.stdout.write(f"Requests carry: User-Agent: {who.user_agent}")

@@ -1,0 +1,21 @@
+"""`manage.py keeper`: the process that wakes workers when something is due."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from crawling.scheduler.rounds import keep
+
+
+class Command(BaseCommand):
+    help = "Turn grants into RQ jobs, reap lost shifts and start what is due. Of several, one leads and the others stand by."
+
+    def handle(self, **options: Any) -> None:
+        ending = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: ending.set())
+        keep(ending)

@@ -1,0 +1,82 @@
+"""What `crawl VERB CRAWL` does to a crawl that exists."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from crawling.crawls.clones import clone_crawl
+from crawling.crawls.creation import start_run
+from crawling.crawls.tags import set_tags
+from crawling.dashboard.management.command_errors import require_worker
+from crawling.housekeeping.deletion import delete_crawl
+from crawling.models import CrawlJob
+from crawling.runs import steering
+from crawling.runs.retry import retry_failed
+
+Options = dict[str, Any]
+
+
+def _start(crawl: CrawlJob, options: Options) -> None:
+    require_worker()
+    start_run(crawl)
+
+
+def _pause(crawl: CrawlJob, options: Options) -> None:
+    steering.pause(crawl, keep_seconds=None if options["keep"] is None else 60 * options["keep"])
+
+
+def _retry(crawl: CrawlJob, options: Options) -> None:
+    retry_failed(crawl, status=options["status"])
+
+
+def _tag(crawl: CrawlJob, options: Options) -> None:
+    set_tags(crawl, options["tags"].split(",") if options["tags"] else [])
+
+
+#: each may raise CrawlError; after it the crawl is shown
+VERBS: dict[str, Callable[[CrawlJob, Options], object]] = {
+    "show": lambda crawl, options: None,
+    "start": _start,
+    "pause": _pause,
+    "resume": lambda crawl, options: steering.resume(crawl),
+    "stop": lambda crawl, options: steering.stop(crawl),
+    "abort": lambda crawl, options: steering.abort(crawl),
+    "retry": _retry,
+    "tag": _tag,
+}
+HELP = {
+    "show": "print the state of a crawl",
+    "start": "start a run of a crawl that exists",
+    "pause": "pause the run; what it holds is released",
+    "resume": "resume a paused run",
+    "stop": "end the run once the fetches under way have ended",
+    "abort": "end the run at once",
+    "retry": "fetch failed URLs again",
+    "tag": "replace the tags of a crawl",
+}
+
+
+def add_arguments(verb: str, parser: ArgumentParser) -> None:
+    """The options that only this verb has."""
+    if verb == "pause":
+        parser.add_argument("--keep", type=float, metavar="MINUTES", help="reserve what it holds for so long")
+    elif verb == "retry":
+        parser.add_argument("--status", type=int, metavar="N", help="only URLs with this status (default: all that failed)")
+    elif verb == "tag":
+        parser.add_argument("--tags", metavar="TAG,TAG", help="default: none")
+
+
+def clone(crawl: CrawlJob, options: Options) -> CrawlJob:
+    """A draft of the same order."""
+    return clone_crawl(crawl, name=options["name"])
+
+
+def delete(crawl: CrawlJob, typed: str) -> None:
+    """Delete it with all that it has found. Its number does not do: whoever types the name means this one."""
+    if typed != crawl.name:
+        raise CommandError(f"`crawl delete` wants the whole name, {crawl.name!r}: all runs, pages and archive files of it go for good.")
+    delete_crawl(crawl, by=None)

@@ -1,0 +1,77 @@
+"""Follow a crawl to its end on the terminal."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from crawling.dashboard.base.crawl_views import CrawlView, crawl_view
+from crawling.models import CrawlJob
+from crawling.models.jobs import ENDED_STATES, RunState
+
+POLL_SECONDS = 0.5
+#: what is waited for is said so often where no progress can be drawn
+SAY_SECONDS = 30.0
+#: a run that should have ended by its limit of time gets so long to do it
+LATE_SECONDS = 60.0
+COLUMNS = (
+    SpinnerColumn(),
+    TextColumn("{task.description}", markup=False),
+    TextColumn("{task.fields[done]:,} done, {task.fields[left]:,} known and waiting, {task.fields[failed]:,} failed"),
+    TimeElapsedColumn(),
+    TextColumn("{task.fields[why]}", markup=False),
+)
+
+
+def follow(crawl: CrawlJob, *, show: bool) -> tuple[CrawlView, bool]:
+    """Return the crawl once its run has ended or is paused, and False, or, where that is late by its
+    limit of time, True. No total is invented: an open frontier has none.
+
+    Ctrl-C ends the following, not the crawl.
+    """
+    view = crawl_view(crawl)
+    until = time.monotonic() + crawl.max_seconds + LATE_SECONDS if crawl.max_seconds else math.inf
+    with Progress(*COLUMNS, console=Console(stderr=True), transient=True, disable=not show) as progress:
+        task = progress.add_task(crawl.name, total=None, done=0, left=0, failed=0, why="")
+        say = _ProgressLine(progress.console, is_wanted=show)
+        try:
+            while view.state not in (*ENDED_STATES, RunState.PAUSED) and time.monotonic() < until:
+                counts = view.counts
+                left = counts.queued + counts.in_process
+                why = f"{view.state}: {view.reason}"
+                progress.update(task, done=counts.fetched, left=left, failed=counts.failed, why=why)
+                say(why)
+                time.sleep(POLL_SECONDS)  # rows are the truth, whoever writes them; a person watches
+                view = crawl_view(crawl)
+        except KeyboardInterrupt:
+            progress.console.print(f"The crawl continues; `./crawl show {crawl.pk}` prints its state.")
+            return view, False
+    return view, time.monotonic() >= until
+
+
+class _ProgressLine:
+    """Says now and then what is waited for, where no line of progress is drawn that does."""
+
+    def __init__(self, console: Console, *, is_wanted: bool) -> None:
+        self._console, self._next, self._said = console, 0.0, ""
+        self._is_wanted = is_wanted and not console.is_terminal
+
+    def __call__(self, why: str) -> None:
+        now = time.monotonic()
+        if not self._is_wanted or why == self._said or now < self._next:
+            return
+        self._said, self._next = why, now + SAY_SECONDS
+        self._console.print(why, markup=False, highlight=False, soft_wrap=True)
+
+
+def exit_status(view: CrawlView, *, is_late: bool = False) -> int:
+    """0: finished, or paused, and something succeeded; 1: it failed, was stopped, or fetched nothing that succeeded; 3: it should have
+    ended by its limit of time, and goes on."""
+    if is_late:
+        return 3
+    if view.state in (RunState.FAILED, RunState.STOPPED):
+        return 1
+    return 0 if view.counts.succeeded or view.state not in ENDED_STATES else 1

@@ -1,0 +1,1 @@
+"""Creating a crawl, editing its order, its schedule, its rules."""

@@ -1,0 +1,73 @@
+"""`/api/crawls/{id}/schedule`: when a crawl starts by itself."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.http import Http404
+from ninja import Body, Router, Schema, Status
+from pydantic import Field, WithJsonSchema
+
+from crawling.crawls.schedules import remove_schedule, set_schedule
+from crawling.dashboard.base.api_parameters import CrawlId
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
+from crawling.dashboard.base.lookup import get_crawl
+from crawling.dashboard.orders.schedule import plan_of
+from crawling.models import CrawlJob
+from crawling.orders.schedules import ScheduleTiming
+
+schedules = Router()
+TIMING = ScheduleTiming.model_json_schema(ref_template="#/components/schemas/{model}")
+TIMING["properties"]["catch_up"] = {"type": "string", "enum": ["once", "skip"], "default": "once"}
+TIMING.pop("$defs", None)
+EXAMPLE = {"cron": "30 2 * * 1-5", "time_zone": "Europe/Berlin", "catch_up": "once"}
+#: read by `crawling.orders.schedules`, as every door does
+Wish = Annotated[dict[str, Any], WithJsonSchema({**TIMING, "examples": [EXAMPLE]})]
+
+
+class StartOut(Schema):
+    due_at: datetime
+    run: int | None = Field(description="the number of the run that was started")
+    outcome: str
+
+
+class ScheduleOut(Schema):
+    cron: str
+    every_minutes: int | None
+    time_zone: str
+    catch_up: str
+    is_on: bool
+    in_words: str
+    next: list[datetime] = Field(description="the next five times; none while it is switched off")
+    starts: list[StartOut] = Field(description="what became of the last times, the latest first")
+
+
+def _out(crawl: CrawlJob) -> ScheduleOut:
+    plan = plan_of(crawl)
+    if plan is None:
+        raise Http404(f"{crawl.name} has no schedule.")
+    starts = [StartOut(due_at=row.due_at, run=row.run.number if row.run else None, outcome=row.outcome) for row in plan.starts]
+    return ScheduleOut(**plan.timing, in_words=plan.in_words, next=list(plan.upcoming), starts=starts)
+
+
+@schedules.get("/{crawl_id}/schedule", response=ScheduleOut, summary="When the crawl starts by itself, and what became of the last times")
+@may_view
+def show(request: CrawlApiRequest, crawl_id: CrawlId) -> ScheduleOut:
+    return _out(get_crawl(crawl_id))
+
+
+@schedules.put("/{crawl_id}/schedule", response=ScheduleOut, summary="Let the crawl start by itself")
+@may_change
+def put(request: CrawlApiRequest, crawl_id: CrawlId, wish: Annotated[Wish, Body()]) -> ScheduleOut:
+    """By `cron` or every so many minutes. While a run lasts, no other is started; the list of starts says so."""
+    crawl = get_crawl(crawl_id)
+    set_schedule(crawl, wish, by=request.user)
+    return _out(crawl)
+
+
+@schedules.delete("/{crawl_id}/schedule", response={204: None}, summary="Let the crawl start by hand only")
+@may_change
+def remove(request: CrawlApiRequest, crawl_id: CrawlId) -> Status:
+    remove_schedule(get_crawl(crawl_id), by=request.user)
+    return Status(204, None)

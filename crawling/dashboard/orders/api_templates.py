@@ -1,0 +1,79 @@
+"""`/api/templates` and `/api/crawls/{id}/template`: orders that are kept to make crawls from."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.shortcuts import get_object_or_404
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+from crawling.crawls.templates import crawl_from, remove_template, save_template
+from crawling.dashboard.base.api_parameters import LARGEST, ORDER, CrawlId
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_delete, may_view
+from crawling.dashboard.base.api_schemas import CrawlDetail
+from crawling.dashboard.base.lookup import get_crawl
+from crawling.dashboard.run.api.detail import detail
+from crawling.models import OrderTemplate
+
+templates, keeping = Router(), Router()
+TemplateId = Annotated[int, Path(ge=1, le=LARGEST)]
+OTHERWISE = {
+    "title": "FieldsOfAnOrder",
+    "type": "object",
+    "description": "a name, and whatever fields of CrawlOrder are to be otherwise",
+    "properties": {"name": ORDER["properties"]["name"]},
+    "required": ["name"],
+    "examples": [{"name": "Manuals of June", "seeds": ["https://example.org/manual/"]}],
+}
+Otherwise = Annotated[dict[str, Any], WithJsonSchema(OTHERWISE)]
+
+
+class NewTemplate(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Manuals"}]})
+    name: Annotated[str, Field(max_length=200)]
+
+
+class TemplateOut(Schema):
+    id: int
+    name: str
+    order: dict[str, Any]
+    tags: list[str]
+    created_at: datetime
+
+
+class TemplateList(Schema):
+    items: list[TemplateOut]
+
+
+@templates.get("", response=TemplateList, summary="Templates by name")
+@may_view
+def index(request: CrawlApiRequest) -> dict[str, Any]:
+    return {"items": list(OrderTemplate.objects.all())}
+
+
+@keeping.post("/{crawl_id}/template", response={201: TemplateOut}, summary="Keep the crawl's order as a template, without its secrets")
+@may_add
+def keep(request: CrawlApiRequest, crawl_id: CrawlId, asked: Annotated[NewTemplate, Body()]) -> Status:
+    return Status(201, save_template(get_crawl(crawl_id), asked.name, by=request.user))
+
+
+@templates.get("/{template_id}", response=TemplateOut, summary="A template with its order")
+@may_view
+def show(request: CrawlApiRequest, template_id: TemplateId) -> OrderTemplate:
+    return get_object_or_404(OrderTemplate, pk=template_id)
+
+
+@templates.delete("/{template_id}", response={204: None}, summary="Forget a template; crawls made from it stay")
+@may_delete
+def remove(request: CrawlApiRequest, template_id: TemplateId) -> Status:
+    remove_template(get_object_or_404(OrderTemplate, pk=template_id), by=request.user)
+    return Status(204, None)
+
+
+@templates.post("/{template_id}/crawls", response={201: CrawlDetail}, summary="Make a crawl from a template")
+@may_add
+def make(request: CrawlApiRequest, template_id: TemplateId, otherwise: Annotated[Otherwise, Body()]) -> Status:
+    """Name it, and give the fields that are to be otherwise than in the template."""
+    return Status(201, detail(crawl_from(get_object_or_404(OrderTemplate, pk=template_id), otherwise, by=request.user)))

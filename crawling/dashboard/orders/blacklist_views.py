@@ -1,0 +1,90 @@
+"""The black list of all crawls, and the page that says why a URL was fetched or not."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from crawling.crawls.blacklist import add_entry, remove_entry
+from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.inspect.url_inspection import inspect
+from crawling.errors import BadOrder, CrawlError
+from crawling.models import BlackListEntry, CrawlJob
+from crawling.paging import page_of
+from crawling.scope.blacklist import BlacklistKind
+from crawling.web.addresses import BadUrl
+
+ENTRIES = 100
+#: kind, its words, and an example
+KINDS = (
+    (BlacklistKind.HOST, "one host", "www.example.org"),
+    (BlacklistKind.DOMAIN, "a domain with all names below it", "example.org"),
+    (BlacklistKind.PREFIX, "all addresses that begin so", "https://example.org/private/"),
+    (BlacklistKind.REGEX, "all addresses that hold this expression (RE2)", "[?&]sid="),
+)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def blacklist(request: HttpRequest) -> HttpResponse:
+    """List what no crawl may fetch; with POST add to it."""
+    errors: dict[str, str] = {}
+    if request.method == "POST":
+        errors = _add(request)
+        if not errors:
+            return redirect("crawling:blacklist")
+    found, before = BlackListEntry.objects.select_related("by").filter(removed_at=None), asked_number(request, "before")
+    entries, older = page_of(found if before is None else found.filter(pk__lt=before), ENTRIES)
+    typed = {name: request.POST.get(name, "") for name in ("kind", "text", "reason")}
+    here = {"entries": entries, "older": older, "before": before, "kinds": KINDS, "typed": typed, "errors": errors}
+    return render(request, "crawling/blacklist.html", here)
+
+
+def _add(request: HttpRequest) -> dict[str, str]:
+    """Add the entry that the form names; returns its mistakes by field."""
+    assert isinstance(request.user, User)
+    if not request.user.has_perm("crawling.add_blacklistentry"):
+        raise PermissionDenied
+    asked = [request.POST.get(name, "") for name in ("kind", "text", "reason")]
+    try:
+        entry = add_entry(*asked, by=request.user)
+    except BadOrder as error:
+        return error.errors
+    messages.success(request, f"No crawl fetches {entry.kind} {entry.text} any more.")
+    return {}
+
+
+@require_POST
+@login_required
+@permission_required("crawling.delete_blacklistentry", raise_exception=True)
+def remove(request: HttpRequest, number: int) -> HttpResponse:
+    """Take an entry off the list."""
+    assert isinstance(request.user, User)
+    try:
+        entry = remove_entry(number, by=request.user)
+        messages.success(request, f"Crawls may fetch {entry.kind} {entry.text} again.")
+    except CrawlError as error:
+        messages.error(request, str(error))
+    return redirect("crawling:blacklist")
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def url(request: HttpRequest) -> HttpResponse:
+    """What is known of the address `?u=`, and what each crawl, or that of `?crawl=`, says of it."""
+    text, number = request.GET.get("u", "").replace("\0", "").strip()[:4096], asked_number(request, "crawl")
+    crawl = get_object_or_404(CrawlJob, pk=number) if number is not None else None
+    here: dict[str, object] = {"typed": text, "crawl": crawl}
+    if text:
+        try:
+            here["found"] = inspect(text, crawl=crawl)
+        except BadUrl as error:
+            here["trouble"] = str(error)
+    return render(request, "crawling/url.html", here)

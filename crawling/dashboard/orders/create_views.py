@@ -1,0 +1,220 @@
+"""The page that makes a crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import uuid4
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from allocation.numbers import whole_number
+from crawling.crawls.creation import capacity_of, check_order, create_crawl, start_run
+from crawling.crawls.tags import set_tags
+from crawling.crawls.templates import as_crawl
+from crawling.dashboard.orders.forms.create import CrawlForm, as_answers
+from crawling.dashboard.orders.forms.edit import EditForm
+from crawling.dashboard.orders.forms.sections import sections_of
+from crawling.dryrun.inquiries import question_of
+from crawling.dryrun.test_fetch import MOST_TRIED, request_test_fetch
+from crawling.dryrun.test_fetch_results import SeedTestFetch
+from crawling.errors import BadOrder, CrawlError, NoPool
+from crawling.identity import identity, set_identity
+from crawling.models import CrawlJob, Inquiry, InquiryKind, OrderTemplate
+from crawling.orders.estimates import estimate
+from crawling.runs.grants import default_pool
+
+#: that are offered
+TEMPLATES = 50
+
+
+def needs_pool(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A form asks for shares of a pool: where there is none yet, the list of crawls says so and what to do."""
+
+    @wraps(view)
+    def told(request: HttpRequest, **named: Any) -> HttpResponse:
+        try:
+            return view(request, **named)
+        except NoPool as error:
+            messages.error(request, str(error))
+            return redirect("crawling:crawls")
+
+    return told
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+@needs_pool
+def new(request: HttpRequest) -> HttpResponse:
+    """Ask for a crawl's order, with the mistakes beside the fields; make it, and start it if asked to."""
+    assert isinstance(request.user, User)
+    if request.method != "POST":
+        return _page(request, CrawlForm(initial=_to_begin_with(request), capacity=capacity_of(default_pool())))
+    key = request.POST.get("key", "")[:200]
+    made = _made_before(request.user, key)
+    if made is None:
+        form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+        made = _make(form, request.user, key) or _made_before(request.user, key)
+        if made is None:
+            return _page(request, form)
+    if "start" in request.POST:
+        _start(request, made, request.user)
+    else:
+        messages.success(request, f"{made.name} is saved; nothing is fetched until it is started.")
+    return redirect("crawling:crawls")
+
+
+@require_POST
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+@needs_pool
+def test_fetch(request: HttpRequest) -> HttpResponse:
+    """Let the first seeds of the form be tried in the background; `tested` shows the answers."""
+    form = form_of(request)
+    assert isinstance(request.user, User)
+    mistakes = _say_who(form, request.user)
+    inquiry = None
+    if not mistakes:
+        inquiry, mistakes = request_test_fetch(form.as_order(), answers=form.answers, by=request.user)
+    is_part = getattr(request, "htmx", False)
+    if inquiry and not is_part:
+        return redirect("crawling:tested", inquiry.pk)
+    facts = {"inquiry": inquiry, "mistakes": form.in_words(mistakes), "has_tried": True}
+    if is_part:
+        return render(request, "crawling/_trials.html", facts)
+    return _page(request, CrawlForm(initial=form.answers, capacity=form.capacity), **facts)
+
+
+@require_safe
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+@vary_on_headers("HX-Request")
+@needs_pool
+def tested(request: HttpRequest, inquiry_id: int) -> HttpResponse:
+    """What a test fetch found, for whoever asked: alone or, without scripts, with the form."""
+    assert isinstance(request.user, User)
+    asked = Inquiry.objects.filter(kind=InquiryKind.TEST_FETCH, by=request.user)
+    inquiry = get_object_or_404(asked, pk=inquiry_id)
+    question = question_of(inquiry)
+    facts = {
+        "inquiry": inquiry,
+        "trials": [SeedTestFetch.from_answer(item) for item in (inquiry.answer or {}).get("items", [])],
+        "left_out": max(0, len(question["order"]["seeds"]) - MOST_TRIED),
+        "has_tried": True,
+    }
+    if getattr(request, "htmx", False):
+        return render(request, "crawling/_trials.html", facts)
+    answers, capacity = question["answers"], capacity_of(default_pool())
+    return _page(request, CrawlForm(initial=answers, capacity=capacity), **facts)
+
+
+@require_POST
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+@needs_pool
+def check(request: HttpRequest) -> JsonResponse:
+    """What is wrong with the form as it stands, what is set in its sections, and what the crawl will ask of hosts."""
+    form = form_of(request)
+    foreseen: list[str] = []
+    try:
+        order, _ = check_order(form.as_order())
+        foreseen = estimate(order)
+    except BadOrder as error:
+        form.blame(error.errors)
+    return checked(form, foreseen)
+
+
+def checked(form: CrawlForm | EditForm, foreseen: list[str]) -> JsonResponse:
+    """What order.js shows."""
+    told = {key: folded.told for key, folded in sections_of(form).items()}
+    errors = {name: str(sentences[0]) for name, sentences in form.errors.items()}
+    return JsonResponse({"errors": errors, "told": told, "estimate": foreseen})
+
+
+def form_of(request: HttpRequest) -> CrawlForm:
+    """The form as it was filled in, read as far as it can be."""
+    form = CrawlForm(request.POST, request.FILES, capacity=capacity_of(default_pool()))
+    form.is_valid()
+    form.keep_lines()
+    return form
+
+
+def _page(request: HttpRequest, form: CrawlForm, **facts: Any) -> HttpResponse:
+    who = identity()
+    key = request.POST.get("key") or uuid4().hex
+    facts |= {
+        "form": form,
+        "who": who,
+        "asks_who": not who.contact_url,
+        "key": key,
+        "sections": sections_of(form),
+        "templates": OrderTemplate.objects.all()[:TEMPLATES],
+    }
+    return render(request, "crawling/new.html", facts)
+
+
+def _to_begin_with(request: HttpRequest) -> dict[str, Any]:
+    """What the form is filled in with: as another crawl was, as a template says, or as usual."""
+    answers = {"product_token": identity().product_token}
+    if clone := request.GET.get("clone", ""):
+        return {**answers, **as_answers(get_object_or_404(CrawlJob, pk=whole_number(clone) or 0), capacity_of(default_pool()))}
+    if template := request.GET.get("template", ""):
+        try:
+            like = as_crawl(get_object_or_404(OrderTemplate, pk=whole_number(template) or 0))
+        except BadOrder as error:
+            messages.error(request, f"This template says what no order says any more, so that it cannot be used: {error}.")
+        else:
+            return {**answers, **as_answers(like, capacity_of(default_pool()))}
+    return answers
+
+
+def _made_before(by: User, key: str) -> CrawlJob | None:
+    """The crawl that an earlier press of the same button made."""
+    return CrawlJob.objects.filter(created_by=by, idempotency_key=key).first() if key else None
+
+
+def _make(form: CrawlForm, by: User, key: str) -> CrawlJob | None:
+    """The crawl, or None and the form knows why. Who crawls is saved together with the crawl or not at all."""
+    form.is_valid()
+    mistakes: dict[str, str] = {}
+    try:
+        with transaction.atomic():
+            mistakes = _say_who(form, by)
+            crawl = create_crawl(form.as_order(), by=by, idempotency_key=key)
+            if mistakes or form.errors:
+                raise BadOrder(mistakes)
+            return set_tags(crawl, form.cleaned_data["tags"], by=by)
+    except BadOrder as error:
+        form.blame({**error.errors, **mistakes})
+        return None
+
+
+def _say_who(form: CrawlForm, by: User) -> dict[str, str]:
+    """Save who crawls, if the form says it; returns what is wrong with it by field."""
+    token, contact = form.cleaned_data.get("product_token", ""), form.cleaned_data.get("contact_url", "")
+    if not contact or not by.has_perm("crawling.change_identity"):
+        return {}
+    try:
+        set_identity(token, contact, by=by)
+    except ValidationError as error:
+        return {field: " ".join(sentences) for field, sentences in error.message_dict.items()}
+    return {}
+
+
+def _start(request: HttpRequest, crawl: CrawlJob, by: User) -> None:
+    try:
+        run = start_run(crawl, by=by)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{crawl.name} is {run.state}. {run.reason}")

@@ -1,0 +1,1 @@
+"""The forms of an order, one module a section."""

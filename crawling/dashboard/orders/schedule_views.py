@@ -1,0 +1,94 @@
+"""The page on which a crawl is told to start by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.text import capfirst
+from django.views.decorators.http import require_http_methods
+
+from crawling.crawls.schedules import remove_schedule, set_schedule
+from crawling.dashboard.orders.schedule import plan_of
+from crawling.errors import BadOrder
+from crawling.models import CrawlJob
+from crawling.orders.schedules import CatchUp, zones
+
+CATCH_UP = (
+    (CatchUp.ONCE, "start once for all that was missed"),
+    (CatchUp.SKIP, "wait for the next time"),
+)
+WHEN = ("cron", "every_minutes", "time_zone", "catch_up")
+
+
+class ScheduleForm(forms.Form):
+    """Questions only; what is right is settled by `set_schedule`."""
+
+    cron = forms.CharField(
+        label="Cron line",
+        required=False,
+        help_text="Minute, hour, day, month, weekday: 30 2 * * 1-5 is half past two on working days.",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}),
+    )
+    every_minutes = forms.CharField(
+        label="…or every so many minutes",
+        required=False,
+        help_text="1440 is a day, whatever clocks do.",
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+    )
+    time_zone = forms.CharField(
+        label="Time zone", required=False, initial="UTC", widget=forms.TextInput(attrs={"list": "zones", "spellcheck": "false"})
+    )
+    catch_up = forms.ChoiceField(
+        label="If times were missed",
+        required=False,
+        choices=CATCH_UP,
+        help_text="Because no keeper was at work for five minutes or longer.",
+    )
+    is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
+
+    def fields_of_schedule(self) -> dict[str, Any]:
+        """Unchecked; what was left empty is left out."""
+        answers = self.cleaned_data
+        return {**{name: answers[name] for name in WHEN if answers.get(name)}, "is_on": answers["is_on"]}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def schedule(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show when the crawl starts by itself; set that, or remove it."""
+    assert isinstance(request.user, User)
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    plan = plan_of(crawl)
+    form = ScheduleForm(request.POST or None, initial={**plan.timing} if plan else None)
+    if request.method == "POST":
+        if not request.user.has_perm("crawling.change_crawljob"):
+            raise PermissionDenied
+        if _change(request, crawl, form, request.user):
+            return redirect("crawling:schedule", pk=pk)
+    return render(request, "crawling/schedule.html", {"crawl": crawl, "plan": plan, "form": form, "zones": sorted(zones())})
+
+
+def _change(request: HttpRequest, crawl: CrawlJob, form: ScheduleForm, by: User) -> bool:
+    """Whether it went well; otherwise the form says why not."""
+    if "remove" in request.POST:
+        remove_schedule(crawl, by=by)
+        messages.success(request, f"{crawl.name} starts by hand only.")
+        return True
+    if not form.is_valid():
+        return False
+    try:
+        set_schedule(crawl, form.fields_of_schedule(), by=by)
+    except BadOrder as error:
+        for field, sentence in error.errors.items():
+            form.add_error(field if field in form.fields else None, capfirst(sentence))
+        return False
+    messages.success(request, "The schedule is saved.")
+    return True

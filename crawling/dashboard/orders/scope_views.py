@@ -1,0 +1,164 @@
+"""A crawl's rules: edited while it runs, tested before and after, with who has edited them; and its exceptions from robots.txt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from crawling.crawls.revisions import edit_crawl, revert_edit
+from crawling.crawls.robots_exceptions import end_exception, except_host
+from crawling.crawls.rule_preview import preview_changes
+from crawling.crawls.scope_tests import MOST_TESTED, RuleCheck, read_changed, try_changes, try_order
+from crawling.dashboard.orders.create_views import checked, form_of
+from crawling.dashboard.orders.forms.edit import EditForm, edit_answers
+from crawling.dashboard.orders.forms.fields import lines
+from crawling.dashboard.orders.forms.sections import sections_of
+from crawling.errors import BadOrder, CrawlError
+from crawling.models import CrawlJob
+from crawling.orders.estimates import estimate
+from crawling.scope.filters import Rule
+
+REVISIONS = 20
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def scope(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a crawl's rules; with POST test addresses by the rules as the form has them, tell what they would remove, or save them."""
+    crawl = get_object_or_404(CrawlJob.objects.select_related("created_by"), pk=pk)
+    if request.method != "POST":
+        return _page(request, crawl, EditForm(initial=edit_answers(crawl)))
+    form = EditForm(request.POST)
+    form.is_valid()
+    if "test" in request.POST:
+        return _test(request, crawl, form)
+    if "preview" in request.POST:
+        return _preview(request, crawl, form)
+    return _save(request, crawl, form)
+
+
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def _save(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
+    assert isinstance(request.user, User)
+    revision = request.POST.get("revision", "")
+    try:
+        edited = edit_crawl(crawl, form.as_changes(), by=request.user, revision=int(revision) if revision.isdecimal() else None)
+    except BadOrder as error:
+        form.blame(error.errors)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        saved = f"Revision {edited.revision} is saved. A run at work obeys it within seconds."
+        messages.success(request, saved if edited.revision != crawl.revision else "Nothing was changed.")
+        return redirect("crawling:scope", crawl.pk)
+    return _page(request, crawl, form)
+
+
+@require_POST
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def check(request: HttpRequest, pk: int) -> HttpResponse:
+    """What is wrong with the rules as the form has them, and what the crawl would ask of hosts."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    form = EditForm(request.POST)
+    form.is_valid()
+    order, mistakes = read_changed(crawl, form.as_changes())
+    form.blame(mistakes)
+    return checked(form, estimate(order) if order else [])
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def revert(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take an edit back: what it has changed has its old values again."""
+    assert isinstance(request.user, User)
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    number = request.POST.get("number", "")
+    try:
+        reverted = revert_edit(crawl, int(number) if number.isdecimal() and len(number) < 10 else 0, by=request.user)
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        is_new = reverted.revision != crawl.revision
+        messages.success(
+            request, f"Edit {number} is taken back by revision {reverted.revision}." if is_new else "All is as it was before that edit."
+        )
+    return redirect("crawling:scope", crawl.pk)
+
+
+def _test(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
+    tested, mistakes = try_changes(crawl, form.as_changes(), lines(form.cleaned_data.get("urls", ""))[:MOST_TESTED])
+    if getattr(request, "htmx", False):
+        return render(request, "crawling/_tested.html", {"tested": tested, "mistakes": mistakes})
+    form.blame(mistakes)
+    return _page(request, crawl, form, tested=tested, mistakes=mistakes)
+
+
+def _preview(request: HttpRequest, crawl: CrawlJob, form: EditForm) -> HttpResponse:
+    here: dict[str, Any] = {"is_previewed": True}
+    try:
+        here["preview"], here["mistakes"] = preview_changes(crawl, form.as_changes())
+    except CrawlError as error:
+        here["trouble"] = str(error)
+    if getattr(request, "htmx", False):
+        return render(request, "crawling/_preview.html", here)
+    form.blame(here.get("mistakes", {}))
+    return _page(request, crawl, form, **here)
+
+
+def _page(request: HttpRequest, crawl: CrawlJob, form: EditForm, **facts: Any) -> HttpResponse:
+    run = crawl.runs.first()
+    kept_out = {row.rule: row for row in run.verdict_counts.all()} if run else {}
+    here = {
+        "crawl": crawl,
+        "form": form,
+        "sections": sections_of(form),
+        "rules": [(rule, kept_out.get(rule.value)) for rule in Rule],
+        "revisions": crawl.revisions.select_related("by")[:REVISIONS],
+        "exceptions": crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now()),
+    }
+    return render(request, "crawling/scope.html", here | facts)
+
+
+@require_POST
+@login_required
+@permission_required("crawling.add_crawljob", raise_exception=True)
+def test_scope(request: HttpRequest) -> HttpResponse:
+    """Test addresses by the rules of a crawl that is not made yet: in the page, or, without scripts, on a page of their own."""
+    form = form_of(request)
+    asked = lines(request.POST.get("urls", ""))[:MOST_TESTED]
+    tested: list[RuleCheck]
+    tested, mistakes = try_order(form.as_order(), asked)
+    template = "crawling/_tested.html" if getattr(request, "htmx", False) else "crawling/tested.html"
+    return render(request, template, {"tested": tested, "mistakes": form.in_words(mistakes)})
+
+
+@require_POST
+@login_required
+@permission_required("crawling.add_robotsexception", raise_exception=True)
+def robots(request: HttpRequest, pk: int) -> HttpResponse:
+    """Except a host from robots.txt, or end the exception of that number."""
+    assert isinstance(request.user, User)
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    number, hours = request.POST.get("end", ""), request.POST.get("hours", "")
+    try:
+        if number:
+            row = end_exception(crawl, int(number), by=request.user)
+            messages.success(request, f"The robots.txt of {row.host} holds again.")
+        else:
+            row = except_host(crawl, request.POST.get("host", ""), request.POST.get("reason", ""), float(hours), by=request.user)
+            messages.success(request, f"The robots.txt of {row.host} does not bind this crawl for {float(hours):g} hours.")
+    except ValueError:
+        messages.error(request, "Hours are a number, like 24.")
+    except CrawlError as error:
+        messages.error(request, str(error))
+    return redirect("crawling:scope", crawl.pk)

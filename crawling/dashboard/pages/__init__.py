@@ -1,0 +1,1 @@
+"""Fetched pages: lists, downloads, comparisons, reports."""

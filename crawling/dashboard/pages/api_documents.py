@@ -1,0 +1,118 @@
+"""`/api/crawls/{id}/…`: what was taken out of pages, which pages are alike, and which addresses look like a trap's."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from ninja import Body, Path, Query, Router, Schema
+from pydantic import ConfigDict, Field
+
+from crawling.crawls.traps import approve_trap, ban_trap
+from crawling.dashboard.base.api_parameters import LARGEST, CrawlId, Cursor, Limit, RunNumber, Text
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
+from crawling.dashboard.base.lookup import get_crawl, get_run
+from crawling.dashboard.pages.duplicates import Likeness, list_alike
+from crawling.dashboard.pages.extracted import list_extracted
+from crawling.dashboard.pages.trap_patterns import list_traps
+
+documents = Router()
+Kind = Annotated[Likeness, Query(description="copies, near copies, or pages that name another address as their own")]
+#: keys have 64 bits, and programs that read JSON often have 53: they go out as text
+Key = Annotated[str, Path(pattern=r"^-?[0-9]{1,19}$", description="`key` of a pattern")]
+
+
+class ExtractedOut(Schema):
+    id: int
+    url: str
+    name: str = Field(description="of the rule")
+    value: str
+
+
+class ExtractedPage(Schema):
+    items: list[ExtractedOut]
+    next: int | None
+
+
+class SimilarPageOut(Schema):
+    """A page and the first one that it is like; of simhashes `distance` bits differ."""
+
+    url: str
+    of: str
+    kind: str
+    distance: int
+    title: str
+    bytes: int
+
+
+class SimilarPageList(Schema):
+    items: list[SimilarPageOut]
+    next: int | None
+
+
+class TrapOut(Schema):
+    """A pattern of addresses that differ by numbers, ids and values only. fresh: of its pages, those whose content was new."""
+
+    key: str
+    pattern: str
+    state: str = Field(description="quarantined, approved or banned")
+    rule: str
+    reason: str
+    fetched: int
+    fresh: int
+    held: int = Field(description="URLs that wait for somebody's word")
+    samples: list[str]
+
+
+class TrapPage(Schema):
+    items: list[TrapOut]
+    next: int | None
+
+
+class TrapWordIn(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"verdict": "ban"}]})
+    verdict: Literal["approve", "ban"]
+
+
+class TrapRulingOut(Schema):
+    urls: int = Field(description="URLs that were queued, or excluded")
+
+
+@documents.get("/{crawl_id}/extracted", response=ExtractedPage, summary="What the order's rules took out of pages")
+@may_view
+def extracted(
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, name: Text = "", cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """`name` is that of one rule."""
+    rows, following = list_extracted(get_run(crawl_id, run), name=name, after=cursor or 0, limit=limit)
+    return {"items": [{"id": row.pk, "url": row.url.url, "name": row.name, "value": row.value} for row in rows], "next": following}
+
+
+@documents.get("/{crawl_id}/reports/duplicates", response=SimilarPageList, summary="Pages that say the same")
+@may_view
+def duplicates(
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    kind: Kind = Likeness.EXACT,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """Copies stand in no list of near copies."""
+    rows, following = list_alike(get_run(crawl_id, run), kind, after=cursor or 0, limit=limit)
+    return {"items": [asdict(row) for row in rows], "next": following}
+
+
+@documents.get("/{crawl_id}/traps", response=TrapPage, summary="Patterns of addresses that look like a trap's, with samples")
+@may_view
+def traps(request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    views, following = list_traps(get_run(crawl_id, run), after=cursor or 0, limit=limit)
+    return {"items": [{**asdict(view), "key": str(view.key)} for view in views], "next": following}
+
+
+@documents.post("/{crawl_id}/traps/{key}", response=TrapRulingOut, summary="Approve or ban a pattern of the latest run")
+@may_change
+def judge(request: CrawlApiRequest, crawl_id: CrawlId, key: Key, word: Annotated[TrapWordIn, Body()]) -> dict[str, Any]:
+    """Approved: what is held is fetched, even if the run had ended. Banned: it is excluded, and so is whatever is found of it later."""
+    decide = approve_trap if word.verdict == "approve" else ban_trap
+    return {"urls": decide(get_crawl(crawl_id), max(-LARGEST, min(int(key), LARGEST)), by=request.user)}

@@ -1,0 +1,88 @@
+"""`/api/crawls/{id}/pages/…`: pages as files."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from typing import Annotated, Any, Literal
+
+from django.http import Http404, StreamingHttpResponse
+from ninja import Path, Query, Router
+
+from crawling.dashboard.base.api_parameters import (
+    LARGEST,
+    CrawlId,
+    IsUnread,
+    PageStatus,
+    RunNumber,
+    Since,
+    Text,
+    Until,
+)
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_change, may_view
+from crawling.dashboard.base.lookup import get_run
+from crawling.dashboard.base.responses import send
+from crawling.dashboard.base.time_range import TimeRange
+from crawling.dashboard.pages.downloads import page_file, rows_file, warc_file
+from crawling.dashboard.pages.filter import PageFilter
+from crawling.errors import ArchiveTrouble
+from crawling.models import Page
+
+downloads = Router()
+PageId = Annotated[int, Path(ge=1, le=LARGEST, description="`id` of a page")]
+Form = Annotated[Literal["csv", "jsonl"], Query(alias="format", description="a table, or a JSON object a line")]
+FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+ROWS: dict[str, Any] = {"responses": {200: {"description": "The rows", "content": {"text/csv": FILE, "application/x-ndjson": FILE}}}}
+RECORDS: dict[str, Any] = {"responses": {200: {"description": "A WARC file", "content": {"application/warc": FILE}}}}
+
+
+@downloads.get("/{crawl_id}/pages/rows", openapi_extra=ROWS, summary="All answered fetches in the order of their fetches, as a file")
+@may_view
+def rows(
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    status: PageStatus = "",
+    q: Text = "",
+    since: Since = None,
+    until: Until = None,
+    unread: IsUnread = False,
+    form: Form = "jsonl",
+) -> StreamingHttpResponse:
+    """The fields are those of the list of pages. `q` is a part of the URL or title."""
+    wanted = PageFilter(q, status, TimeRange(since, until), unread)
+    return send(rows_file(get_run(crawl_id, run), wanted, form))
+
+
+@downloads.get("/{crawl_id}/pages/warc", openapi_extra=RECORDS, summary="What the archive has of a run's pages, as one WARC file")
+@may_change
+def records(
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    run: RunNumber = None,
+    status: PageStatus = "",
+    q: Text = "",
+    since: Since = None,
+    until: Until = None,
+    unread: IsUnread = False,
+) -> StreamingHttpResponse:
+    """With a filter the pages that are like that, with the records that have their payloads; without, all of the run's archive."""
+    try:
+        wanted = PageFilter(q, status, TimeRange(since, until), unread)
+        return send(warc_file(get_run(crawl_id, run), wanted))
+    except ArchiveTrouble as trouble:
+        raise Http404(str(trouble)) from trouble
+
+
+@downloads.get("/{crawl_id}/pages/{page_id}/warc", openapi_extra=RECORDS, summary="One page as a WARC file")
+@may_change
+def record(request: CrawlApiRequest, crawl_id: CrawlId, page_id: PageId) -> StreamingHttpResponse:
+    page = (
+        Page.objects.select_related("url", "run__crawl", "archive_file")
+        .filter(pk=page_id, run__crawl=crawl_id, run__removal_asked_at=None)
+        .first()
+    )
+    try:
+        if page is None:
+            raise Http404(f"Crawl {crawl_id} has no page {page_id}.")
+        return send(page_file(page))
+    except ArchiveTrouble as trouble:
+        raise Http404(str(trouble)) from trouble

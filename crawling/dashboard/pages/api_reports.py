@@ -1,0 +1,166 @@
+"""`/api/crawls/{id}/reports/…`: two runs compared, the text of one page in both, and what a run has not got."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from django.http import HttpResponse
+from ninja import Path, Query, Router, Schema, Status
+from pydantic import Field
+
+from crawling.dashboard.base.api_parameters import LARGEST, TEXT, CrawlId, Cursor, Limit, RunNumber, Text
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_view
+from crawling.dashboard.base.api_schemas import RETRY_AFTER, InquiryOut
+from crawling.dashboard.base.lookup import get_page, get_run
+from crawling.dashboard.pages.comparison import KINDS, PageDifference, differences, summary_of
+from crawling.dashboard.pages.not_fetched import not_fetched_urls, reasons_of
+from crawling.dryrun.inquiries import ask_once
+from crawling.errors import NotFound
+from crawling.models import InquiryKind
+
+reports = Router()
+Kind = Annotated[Literal["", *KINDS], Query(description="only pages of which this became")]  # type: ignore[valid-type]
+Against = Annotated[int, Query(ge=1, le=2**31 - 1, description="the number of the earlier run")]
+PageId = Annotated[int, Path(ge=1, le=LARGEST, description="of the list of changes")]
+Why = Annotated[str, Query(max_length=40, pattern=TEXT, description="`key` of a reason")]
+After = Annotated[str, Query(max_length=4000, pattern=TEXT, description="`next` of the page before")]
+
+
+class ChangeCounts(Schema):
+    """flipped: answered with another status; changed: with other content."""
+
+    added: int
+    gone: int
+    changed: int
+    flipped: int
+    same: int
+
+
+class HostChanges(Schema):
+    host: str
+    counts: ChangeCounts
+
+
+class ChangeSummary(Schema):
+    counts: ChangeCounts
+    hosts: list[HostChanges] = Field(description="those that differ most")
+    more_hosts: int
+
+
+class ChangeOut(Schema):
+    kind: str
+    url: str
+    old_id: int | None
+    new_id: int | None
+    old_status: int | None
+    new_status: int | None
+    old_title: str | None
+    new_title: str | None
+    old_bytes: int | None
+    new_bytes: int | None
+
+    diff: str | None = Field(description="where its text in both is told line by line; null where it is not in both")
+
+
+class LineOut(Schema):
+    kind: str = Field(description="same, gone, added; or skipped, for equal lines that are left out")
+    text: str
+
+
+class TextDiff(Schema):
+    url: str
+    old_run: int
+    new_run: int
+    lines: list[LineOut] = Field(description="what a reader sees different, with three equal lines around it; empty: nothing")
+
+
+class ChangePage(Schema):
+    summary: ChangeSummary
+    items: list[ChangeOut]
+    next: str | None
+
+
+class NotFetchedReasonOut(Schema):
+    key: str
+    kind: str = Field(description="kept out by a rule, excluded, failed, held as a trap's, or not kept twice")
+    words: str
+    urls: int
+    unlisted: int = Field(description="of them, so many were only counted")
+
+
+class NotFetchedRow(Schema):
+    id: int
+    url: str
+    sentence: str
+    depth: int
+    found_on: str = Field(description="the page that it was met on first; empty for a seed")
+
+
+class NotFetchedPage(Schema):
+    reasons: list[NotFetchedReasonOut]
+    items: list[NotFetchedRow] = Field(description="the addresses of the reason asked for")
+    next: int | None
+
+
+@reports.get("/{crawl_id}/reports/left-out", response=NotFetchedPage, summary="What a run has not got, by reason")
+@may_view
+def not_had(
+    request: CrawlApiRequest, crawl_id: CrawlId, run: RunNumber = None, why: Why = "", cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """`items` is empty unless `why` names a reason by its key."""
+    one = get_run(crawl_id, run)
+    rows, following = not_fetched_urls(one, why, after=cursor or 0, limit=limit)
+    return {"reasons": [asdict(reason) for reason in reasons_of(one)], "items": [asdict(row) for row in rows], "next": following}
+
+
+@reports.get("/{crawl_id}/reports/changes", response=ChangePage, summary="Two runs compared: pages added, gone, changed, flipped")
+@may_view
+def changes(
+    request: CrawlApiRequest,
+    crawl_id: CrawlId,
+    against: Against,
+    run: RunNumber = None,
+    kind: Kind = "",
+    host: Text = "",
+    cursor: After = "",
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    old, new = get_run(crawl_id, against), get_run(crawl_id, run)
+    rows, following = differences(old, new, kind=kind, host=host, after=cursor, limit=limit)
+    return {"summary": asdict(summary_of(old, new)), "items": [_change(crawl_id, row) for row in rows], "next": following}
+
+
+def _change(crawl_id: int, row: PageDifference) -> dict[str, Any]:
+    is_in_both = row.old_id is not None and row.new_id is not None
+    return {**asdict(row), "diff": f"/api/crawls/{crawl_id}/reports/changes/{row.old_id}/{row.new_id}" if is_in_both else None}
+
+
+@reports.get(
+    "/{crawl_id}/reports/changes/{old_id}/{new_id}",
+    response={200: TextDiff, 202: InquiryOut},
+    summary="The text of a page in two runs, line by line",
+)
+@may_view
+def changed_text(
+    request: CrawlApiRequest,
+    response: HttpResponse,
+    crawl_id: CrawlId,
+    old_id: PageId,
+    new_id: PageId,
+) -> Status:
+    """The ids are those that the list of changes tells. A background job compares them: until then
+    this answers 202 with `Retry-After`; ask again. What is not in this machine's archive, or is no
+    text, cannot be compared."""
+    old, new = (get_page(crawl_id, one) for one in (old_id, new_id))
+    question = {"old": old_id, "new": new_id}
+    inquiry = ask_once(InquiryKind.TEXT_DIFF, question, by=request.user)
+    if inquiry.is_open:
+        response["Retry-After"] = RETRY_AFTER
+        here = f"/api/crawls/{crawl_id}/reports/changes/{old_id}/{new_id}"
+        return Status(202, {"state": inquiry.state, "result": here})
+    if inquiry.why_failed:
+        raise NotFound(f"The texts cannot be compared. {inquiry.why_failed}")
+    lines = (inquiry.answer or {})["lines"]
+    runs = {"old_run": old.run.number, "new_run": new.run.number}
+    return Status(200, {"url": new.url.url, **runs, "lines": lines})

@@ -1,0 +1,87 @@
+"""What the archive has: a page as it was, without anything that could act in the reader's browser; a list of its files."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_GET
+
+from crawling.archive.reader import original_of
+from crawling.archive.viewer import document_of, head_of
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, CrawlJob, Page
+from crawling.web.secret_headers import masked_head
+
+#: no script, no form, no request to anywhere, an origin of its own: whoever wrote the page is a stranger here
+SAFE = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+HTML = ("text/html", "application/xhtml+xml")
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+CHARSET = re.compile(r"[A-Za-z0-9._:-]{1,40}")
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def page(request: HttpRequest, pk: int, url: int) -> HttpResponse:
+    """Show a page's record: its headers, and the document in a frame that can do nothing."""
+    found = _page(pk, url)
+    here = {"crawl": found.run.crawl, "run": found.run, "page": found, "original": original_of(found)}
+    try:
+        header, head = head_of(found)
+        if not request.user.has_perm("crawling.change_crawljob"):
+            head = masked_head(head)
+        shown = {**here, "header": header, "head": head, "type": _shown_as(found)}
+        return render(request, "crawling/page.html", shown)
+    except ArchiveTrouble as trouble:
+        return render(request, "crawling/page.html", {**here, "trouble": str(trouble)})
+
+
+@require_GET
+@xframe_options_sameorigin
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def content(request: HttpRequest, pk: int, url: int) -> HttpResponse:
+    """The document as it was, as a type that a browser only shows."""
+    found = _page(pk, url)
+    shown_as = _shown_as(found)
+    if not shown_as:
+        raise Http404("A document of this type is not shown, only downloaded with its record.")
+    try:
+        document = document_of(original_of(found))
+    except ArchiveTrouble as trouble:
+        raise Http404(str(trouble)) from trouble
+    answer = HttpResponse(document, content_type=shown_as)
+    answer["Content-Security-Policy"] = SAFE
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def files(request: HttpRequest, pk: int) -> HttpResponse:
+    """List the files of a crawl's archive, the latest run's first."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    rows = ArchiveFile.objects.filter(run__crawl=crawl, committed_length__gt=0).select_related("run").order_by("-run", "pk")
+    return render(request, "crawling/archive.html", {"crawl": crawl, "files": rows})
+
+
+def _page(crawl: int, url: int) -> Page:
+    return get_object_or_404(
+        Page.objects.select_related("url", "run__crawl", "archive_file"), pk=url, run__crawl=crawl, run__removal_asked_at=None
+    )
+
+
+def _shown_as(found: Page) -> str:
+    """The type under which a browser may have the document; empty: under none."""
+    charset = f"; charset={found.charset}" if CHARSET.fullmatch(found.charset) else ""
+    if found.content_type in HTML:
+        return f"text/html{charset or '; charset=utf-8'}"
+    if found.content_type.startswith("text/"):
+        return f"text/plain{charset or '; charset=utf-8'}"
+    return found.content_type if found.content_type in IMAGES else ""

@@ -1,0 +1,78 @@
+"""Two runs of a crawl side by side, and the text of one page in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+from django.views.decorators.vary import vary_on_headers
+
+from crawling.dashboard.base.requests import asked_number, asked_run
+from crawling.dashboard.pages.comparison import KINDS, ComparingTookTooLong, differences, summary_of
+from crawling.dryrun.inquiries import ask_once
+from crawling.models import CrawlJob, InquiryKind, Page, Run
+
+ROWS = 100
+RUNS = 50
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def compare(request: HttpRequest, pk: int) -> HttpResponse:
+    """What is different in `?run=` (the latest) against `?against=` (the one before): of a `?kind=`, on a `?host=`, after an address."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    new = asked_run(request, job)
+    if new is None:
+        raise Http404(f"{job.name} has never been started, so there are no runs to compare.")
+    old = _against(request, job, new)
+    kind = request.GET.get("kind", "")
+    kind = kind if kind in KINDS else ""
+    host, after = (request.GET.get(name, "").replace("\0", "")[:4000] for name in ("host", "after"))
+    here: dict[str, Any] = {
+        "crawl": job,
+        "new": new,
+        "old": old,
+        "kind": kind,
+        "host": host,
+        "after": after,
+        "runs": job.runs.all()[:RUNS],
+        "kinds": KINDS,
+    }
+    if old:
+        try:
+            rows, following = differences(old, new, kind=kind, host=host, after=after, limit=ROWS)
+            here |= {"summary": summary_of(old, new), "rows": rows, "following": following}
+        except ComparingTookTooLong as error:
+            messages.error(request, str(error))
+    return render(request, "crawling/compare.html", here)
+
+
+def _against(request: HttpRequest, job: CrawlJob, new: Run) -> Run | None:
+    number = asked_number(request, "against")
+    if number is None:
+        return job.runs.filter(number__lt=new.number).first() or job.runs.exclude(pk=new.pk).first()
+    return get_object_or_404(job.runs, number=number)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+@vary_on_headers("HX-Request")
+def compare_page(request: HttpRequest, pk: int, old: int, new: int) -> HttpResponse:
+    """The text of one URL in two runs, once a background job has compared it."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file").filter(run__crawl=job, run__removal_asked_at=None)
+    pages = [get_object_or_404(stored, pk=one) for one in (old, new)]
+    assert isinstance(request.user, User)
+    inquiry = ask_once(InquiryKind.TEXT_DIFF, {"old": old, "new": new}, by=request.user)
+    here: dict[str, Any] = {"crawl": job, "old": pages[0], "new": pages[1], "inquiry": inquiry}
+    here |= {"lines": (inquiry.answer or {}).get("lines", [])}
+    is_part = getattr(request, "htmx", False)
+    page = "crawling/_diff.html" if is_part else "crawling/compare_page.html"
+    return render(request, page, here)

@@ -1,0 +1,65 @@
+"""What a crawl took out of its pages, and the word on what looks like a trap."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET, require_POST
+
+from crawling.crawls.traps import approve_trap, ban_trap
+from crawling.dashboard.base.requests import asked_number, asked_run, back
+from crawling.dashboard.pages.extracted import as_csv, as_json, list_extracted
+from crawling.errors import CrawlError
+from crawling.models import CrawlJob
+
+ROWS = 200
+FILES = {"csv": (as_csv, "text/csv; charset=utf-8"), "json": (as_json, "application/json")}
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def extracted(request: HttpRequest, pk: int) -> HttpResponse:
+    """List what was taken out of a run's pages, after the row `?after=`."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    after = asked_number(request, "after")
+    rows, following = list_extracted(run, after=after or 0, limit=ROWS) if run else ([], None)
+    return render(request, "crawling/extracted.html", {"crawl": job, "run": run, "rows": rows, "following": following, "after": after})
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def extracted_file(request: HttpRequest, pk: int, kind: str) -> StreamingHttpResponse:
+    """All that was taken out of a run's pages, as a file."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so nothing was taken out of its pages yet.")
+    lines, content_type = FILES[kind]
+    name = f"crawl-{job.pk}-run-{run.number}.{kind}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return StreamingHttpResponse(lines(run), content_type=content_type, headers=headers)
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def judge(request: HttpRequest, pk: int) -> HttpResponse:
+    """Approve or ban the pattern of that key, in the latest run."""
+    assert isinstance(request.user, User)
+    job = get_object_or_404(CrawlJob, pk=pk)
+    decide, key = (approve_trap, request.POST["approve"]) if "approve" in request.POST else (ban_trap, request.POST.get("ban", ""))
+    try:
+        count = decide(job, int(key), by=request.user)
+    except ValueError:
+        messages.error(request, "That is no pattern of this crawl.")
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{count:,} URLs are {'queued again' if decide is approve_trap else 'excluded'}.")
+    return back(request)

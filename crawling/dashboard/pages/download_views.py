@@ -1,0 +1,105 @@
+"""Download pages: one, those that a filter lets through, or all of a run."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from crawling.archive.reader import original_of, packed_pieces
+from crawling.archive.viewer import whole_document_of
+from crawling.dashboard.base.requests import asked_run
+from crawling.dashboard.base.responses import Download, send
+from crawling.dashboard.pages.downloads import WARC, page_file, rows_file, warc_file
+from crawling.dashboard.pages.filter import asked_pages
+from crawling.errors import ArchiveTrouble
+from crawling.models import ArchiveFile, CrawlJob, Page, Run
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def rows(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
+    """The rows of a run's pages, filtered as their list is."""
+    return send(rows_file(_run(request, pk), asked_pages(request), kind))
+
+
+@require_GET
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def records(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """What the archive has of a run's pages, filtered as their list is."""
+    run = _run(request, pk)
+    try:
+        return send(warc_file(run, asked_pages(request)))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect(f"{reverse('crawling:pages', args=[pk])}?run={run.number}")
+
+
+@require_GET
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def record(request: HttpRequest, pk: int, url: int) -> HttpResponseBase:
+    """A WARC file of one page."""
+    try:
+        return send(page_file(_page(pk, url)))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect("crawling:page", pk, url)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def document(request: HttpRequest, pk: int, url: int) -> HttpResponse:
+    """The document itself, as a file that no browser opens by itself."""
+    found = _page(pk, url)
+    try:
+        content = whole_document_of(original_of(found))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect("crawling:page", pk, url)
+    answer = HttpResponse(content, content_type="application/octet-stream")
+    answer["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
+    answer["X-Content-Type-Options"] = "nosniff"
+    return answer
+
+
+@require_GET
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def file(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
+    """A file of the archive as far as it is committed, even while it is written."""
+    row = get_object_or_404(ArchiveFile, pk=number, run__crawl=pk)
+    try:
+        return send(Download(row.name, WARC, packed_pieces(row), row.committed_length))
+    except ArchiveTrouble as trouble:
+        messages.error(request, str(trouble))
+        return redirect("crawling:archive", pk)
+
+
+def _run(request: HttpRequest, pk: int) -> Run:
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so it has no pages yet.")
+    return run
+
+
+def _page(crawl: int, url: int) -> Page:
+    return get_object_or_404(
+        Page.objects.select_related("url", "run__crawl", "archive_file"), pk=url, run__crawl=crawl, run__removal_asked_at=None
+    )
+
+
+def _file_name(page: Page) -> str:
+    """The last part of the address, as a file system and a header can have it."""
+    last = page.final_url.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return quote(last[:100], safe="") or f"page-{page.pk}"

@@ -1,0 +1,49 @@
+"""Files that can be had of a run's pages: their rows, and what the archive has of them. All are made while they are sent."""
+
+from __future__ import annotations
+
+from crawling.archive.selection import files_here, warc_of, whole_files
+from crawling.dashboard.base.responses import Download
+from crawling.dashboard.pages.filter import PageFilter, in_time
+from crawling.dashboard.pages.rows import as_csv, as_jsonl
+from crawling.models import Page, Run
+
+WARC = "application/warc"
+#: by kind of file: what writes the rows, and the type
+ROWS = {"csv": (as_csv, "text/csv; charset=utf-8"), "jsonl": (as_jsonl, "application/x-ndjson")}
+
+
+def rows_file(run: Run, wanted: PageFilter, kind: str) -> Download:
+    """The rows of the pages that the filter lets through; kind: one of ROWS."""
+    lines, content_type = ROWS[kind]
+    return Download(f"{_stem(run, wanted)}.{kind}", content_type, lines(in_time(wanted.of(run))))
+
+
+def warc_file(run: Run, wanted: PageFilter) -> Download:
+    """The records of the pages that the filter lets through; without one all that the run has archived, failures included.
+
+    Raises ArchiveTrouble if there are none, or not on this machine.
+    """
+    files, name = files_here(run), f"{_stem(run, wanted)}.warc.gz"
+    if not wanted:
+        return Download(name, WARC, whole_files(files), sum(file.committed_length for file in files))
+    return Download(name, WARC, warc_of(in_time(wanted.of(run)), name=name, facts=_facts(run, wanted)))
+
+
+def page_file(page: Page) -> Download:
+    """The records of one page, with the one that has its payload. Raises ArchiveTrouble."""
+    files_here(page.run)
+    name = f"page-{page.pk}.warc.gz"
+    return Download(name, WARC, warc_of([page], name=name, facts=_facts(page.run, PageFilter())))
+
+
+def _stem(run: Run, wanted: PageFilter) -> str:
+    return f"crawl-{run.crawl_id}-run-{run.number}{'-some' if wanted else ''}-pages"
+
+
+def _facts(run: Run, wanted: PageFilter) -> dict[str, str]:
+    facts = {"software": "crawlsite", "format": "WARC File Format 1.1", "isPartOf": f"{run.crawl.name}, run {run.number}"}
+    conditions = [f"status {wanted.status}"] if wanted.status else []
+    conditions += [f"{wanted.text!r} in address or title"] if wanted.text else []
+    conditions += ["not all read"] if wanted.is_unread else []
+    return facts | ({"description": f"pages with {' and '.join(conditions)}"} if conditions else {})

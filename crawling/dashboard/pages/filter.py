@@ -1,0 +1,90 @@
+"""Which pages of a run are meant: one filter for its page, its lists and its downloads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from crawling.dashboard.base.requests import asked_text
+from crawling.dashboard.base.time_range import ALWAYS, TimeRange
+from crawling.models import Page, Run
+
+CHUNK = 500
+REDIRECTS = (300, 399)
+STATUS = re.compile(r"[1-9]\d\d|[1-9]xx")
+
+
+@dataclass(frozen=True)
+class PageFilter:
+    """text: part of the address or title, in any case; empty: any.
+
+    status: `404`, or `4xx` for all of a kind; empty: any. span: of the fetch.
+    is_unread: those alone of which not all was read.
+    """
+
+    text: str = ""
+    status: str = ""
+    span: TimeRange = ALWAYS
+    is_unread: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.status or self.span or self.is_unread)
+
+    def of(self, run: Run) -> QuerySet[Page]:
+        """The run's pages that it lets through, in no order."""
+        found = self._narrowed(run)
+        return found.filter(Q(url__url__icontains=self.text) | Q(title__icontains=self.text)) if self.text else found
+
+    def parts(self, run: Run) -> list[QuerySet[Page]]:
+        """The same in parts, no page in two, each of which an index finds.
+
+        Of all but redirects the address is the page's own column, which `pages_by_words` knows; redirects are few, and searched one by one.
+        """
+        found = self._narrowed(run)
+        if not self.text:
+            return [found]
+        is_redirect, has_title = Q(status__range=REDIRECTS), Q(title__icontains=self.text)
+        return [
+            found.filter(Q(final_url__icontains=self.text) & ~is_redirect | has_title),
+            found.filter(is_redirect, url__url__icontains=self.text).exclude(has_title),
+        ]
+
+    def _narrowed(self, run: Run) -> QuerySet[Page]:
+        found = Page.objects.filter(self.span.of("fetched_at"), run=run)
+        found = found.exclude(unread="") if self.is_unread else found
+        if self.status.endswith("xx"):
+            return found.filter(status__range=(int(self.status[0]) * 100, int(self.status[0]) * 100 + 99))
+        return found.filter(status=int(self.status)) if self.status else found
+
+
+def asked_pages(request: HttpRequest) -> PageFilter:
+    """Return the filter by `?q=`, `?status=`, `?since=`, `?until=` and `?unread=1`.
+
+    Nonsense counts as not given.
+    """
+    status = request.GET.get("status", "")
+    return PageFilter(
+        asked_text(request, "q"),
+        status if STATUS.fullmatch(status) else "",
+        TimeRange.read(request.GET),
+        is_unread=request.GET.get("unread") == "1",
+    )
+
+
+def in_time(pages: QuerySet[Page]) -> Iterator[Page]:
+    """All of them in the order of their fetches, so many at a time in memory, each with its URL and archive file.
+
+    By keys, so that neither a transaction nor a cursor stays open for as long as somebody's line is slow.
+    """
+    ordered = pages.select_related("url", "run", "archive_file").order_by("fetched_at", "url_id")
+    chunk = list(ordered[:CHUNK])
+    while chunk:
+        yield from chunk
+        last = chunk[-1]
+        # The first condition is what the index can begin at.
+        after = Q(fetched_at__gte=last.fetched_at) & (Q(fetched_at__gt=last.fetched_at) | Q(url_id__gt=last.pk))
+        chunk = list(ordered.filter(after)[:CHUNK])

@@ -1,0 +1,55 @@
+"""What a run has not got, by reason: a page, and a file of its rows."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from crawling.dashboard.base.requests import asked_number, asked_run
+from crawling.dashboard.base.responses import Download, send
+from crawling.dashboard.base.row_files import TYPES, lines_of
+from crawling.dashboard.pages.not_fetched import NotFetchedReason, each_not_fetched_url, not_fetched_urls, reasons_of
+from crawling.models import CrawlJob, Run
+
+ROWS = 100
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def show(request: HttpRequest, pk: int) -> HttpResponse:
+    """Count what the run has not got by reason, and list the addresses of `?why=`, after that of the id `?after=`."""
+    run = _run(request, pk)
+    reasons = reasons_of(run)
+    asked = _asked(request, reasons)
+    after = asked_number(request, "after")
+    rows, following = not_fetched_urls(run, asked.key, after=after or 0, limit=ROWS) if asked else ([], None)
+    here = {"crawl": run.crawl, "run": run, "reasons": reasons, "asked": asked, "rows": rows, "following": following, "after": after}
+    return render(request, "crawling/left_out.html", here)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def as_file(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
+    """All addresses of the reason `?why=`, or of all reasons."""
+    run = _run(request, pk)
+    reasons = reasons_of(run)
+    asked = _asked(request, reasons)
+    name = f"crawl-{pk}-run-{run.number}-left-out.{kind}"
+    return send(Download(name, TYPES[kind], lines_of(each_not_fetched_url(run, [asked] if asked else reasons), kind)))
+
+
+def _asked(request: HttpRequest, reasons: list[NotFetchedReason]) -> NotFetchedReason | None:
+    return next((reason for reason in reasons if reason.key == request.GET.get("why")), None)
+
+
+def _run(request: HttpRequest, pk: int) -> Run:
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so it has left nothing out.")
+    return run

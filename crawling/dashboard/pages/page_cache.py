@@ -1,0 +1,52 @@
+"""What the page cache has spared, and which pages several crawls want most at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from crawling.frontier.rules.hotspots import count_at
+from crawling.models import HotPage, Run, RunTotal
+
+
+@dataclass(frozen=True)
+class PopularPage:
+    """A page that several crawls want. count: how often of late; it halves every hour."""
+
+    url: str
+    count: float
+    wanted: int
+    reused: int
+    wanted_at: datetime
+
+
+@dataclass(frozen=True)
+class PageCache:
+    """Over all runs of crawls that may reuse pages. saved: answers taken from other crawls, each a request that was not made."""
+
+    crawls: int
+    answers: int
+    saved: int
+    hot: Sequence[PopularPage]
+
+    @property
+    def hit_rate(self) -> float:
+        return self.saved / self.answers if self.answers else 0.0
+
+
+def page_cache(*, most: int) -> PageCache:
+    """Read it all, with so many of the hottest pages, the hottest first."""
+    reusing = Run.objects.filter(crawl__reuse__reuse_seconds__gt=0)
+    sums = RunTotal.objects.filter(run__in=reusing).aggregate(answers=Sum("fetched"), saved=Sum("reused"))
+    now = timezone.now().timestamp()
+    rows = HotPage.objects.order_by("-heat", "pk")[:most]
+    return PageCache(
+        crawls=reusing.values("crawl").distinct().count(),
+        answers=int(sums["answers"] or 0),
+        saved=int(sums["saved"] or 0),
+        hot=[PopularPage(row.url, round(count_at(row.heat, now), 2), row.wanted, row.reused, row.wanted_at) for row in rows],
+    )

@@ -1,0 +1,66 @@
+"""The patterns of a run that look like traps, with samples for whoever has to judge them. Two queries a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from crawling.models import Run, TrapPattern, UrlState
+from crawling.paging import page_of
+from crawling.scope.trap_gate import TrapState
+from crawling.scope.trap_patterns import REASONS
+
+#: of each pattern, how many URLs are held and the first few of them
+HELD = f"""
+SELECT p.key, held.n, sample.urls FROM unnest(%(keys)s::bigint[]) AS p(key)
+CROSS JOIN LATERAL (
+    SELECT count(*) AS n FROM crawling_url
+    WHERE run_id = %(run)s AND pattern = p.key AND state = '{UrlState.QUARANTINED}'
+) held
+CROSS JOIN LATERAL (
+    SELECT array_agg(url ORDER BY id) AS urls FROM (
+        SELECT id, url FROM crawling_url WHERE run_id = %(run)s AND pattern = p.key AND state = '{UrlState.QUARANTINED}' ORDER BY id LIMIT 5
+    ) few
+) sample
+"""  # noqa: S608 - the states are constants
+
+
+@dataclass(frozen=True)
+class TrapView:
+    """A pattern, what was found of it, and what is thought of it. `reason` says why it is suspicious."""
+
+    key: int
+    pattern: str
+    state: str
+    rule: str
+    reason: str
+    fetched: int
+    fresh: int
+    held: int
+    samples: Sequence[str] = field(default_factory=tuple)
+
+
+def list_traps(run: Run, *, after: int = 0, limit: int) -> tuple[list[TrapView], int | None]:
+    """The run's suspicious patterns and those already judged, in the order of finding."""
+    found = TrapPattern.objects.filter(run=run, pk__gt=after).exclude(state=TrapState.WATCHED).order_by("pk")
+    rows, following = page_of(found, limit)
+    return _views(run, rows), following
+
+
+def undecided(run: Run, *, most: int) -> list[TrapView]:
+    """The patterns that wait for somebody's word."""
+    return _views(run, list(TrapPattern.objects.filter(run=run, state=TrapState.QUARANTINED).order_by("pk")[:most]))
+
+
+def _views(run: Run, rows: Sequence[TrapPattern]) -> list[TrapView]:
+    if not rows:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(HELD, {"run": run.pk, "keys": [row.key for row in rows]})
+        held = {key: (count, tuple(urls or ())) for key, count, urls in cursor.fetchall()}
+    return [
+        TrapView(row.key, row.pattern, row.state, row.rule, REASONS.get(row.rule, ""), row.fetched, row.fresh, *held[row.key])
+        for row in rows
+    ]

@@ -1,0 +1,29 @@
+"""A crawl in full, for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allocation.api.details import wait_out
+from crawling.crawls.clones import order_of
+from crawling.dashboard.base.api_schemas import HoldingOut, ProcessHoldingsOut
+from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.dashboard.run.holdings import ProcessHoldings, dealings_of
+from crawling.models import CrawlJob
+
+
+def detail(crawl: CrawlJob) -> dict[str, Any]:
+    """A crawl with its dealings in the bank and the whole of its order."""
+    run = crawl.runs.first()
+    bank = [_dealings(one) for one in dealings_of(run)] if run else []
+    return {**crawl_view(crawl).as_dict(), "bank": bank, "order": order_of(crawl), "revision": crawl.revision}
+
+
+def _dealings(one: ProcessHoldings) -> ProcessHoldingsOut:
+    return ProcessHoldingsOut(
+        number=one.number,
+        process=one.process,
+        pool=one.pool,
+        holdings=[HoldingOut(resource=held.key, units=held.units, since=held.since) for held in one.holdings],
+        wait=wait_out(one.wait) if one.wait else None,
+    )

@@ -1,0 +1,124 @@
+"""What the endpoints answer of a run's findings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ninja import Schema
+from pydantic import Field
+
+from crawling.dashboard.base.api_schemas import FetchCountsOut
+
+
+class PageOut(Schema):
+    """An answered fetch. `fingerprint` is that of the content: pages that share it are copies of each other.
+
+    These are the fields that SEEDS B6 asks for: number, layer and weight stand as id, depth and rank (with backlinks or credit, by the
+    order of visits); the hit count as attempts; the reference as via; the time to live as expires_at.
+    """
+
+    id: int
+    url: str
+    final_url: str
+    status: int
+    content_type: str
+    bytes: int
+    charset: str
+    title: str
+    depth: int
+    fetched_at: datetime
+    fetch_seconds: float
+    address: str
+    fingerprint: str
+    warc_file: str | None = Field(description="the archive file that has it; null if it was not archived")
+    warc_offset: int | None = Field(description="where its response or revisit record begins in that file")
+    duplicate_of: int | None = Field(description="id of the page that had this content first in the run")
+    canonical: str = Field(description="the address by which the page itself wants to be known")
+    author: str
+    description: str
+    abstract: str
+    language: str
+    links: int = Field(description="addresses it leads to, in scope or not")
+    needs_browser: bool = Field(description="scripts make its content, and they are not run")
+    unread: str = Field(
+        description="why not all was read: size, time, memory, links, broken; empty: all was",
+    )
+    last_modified: datetime | None
+    expires_at: datetime | None
+    etag: str = Field(description="the server's mark of this version")
+    unchanged_since: int | None = Field(description="id of an earlier run's page: the server says (304) that it is still as it was then")
+    via: int | None = Field(description="id of the page on which it was found")
+    rank: float
+    backlinks: int | None = Field(description="best-first: pages that were seen to link to it before it was fetched")
+    credit: float | None = Field(description="OPIC: what it held when it was fetched")
+    attempts: int
+
+
+class PagePage(Schema):
+    items: list[PageOut]
+    next: int | None
+
+
+class HostOut(Schema):
+    name: str
+    process: int
+    queued: int
+    due_at: datetime
+    delay_seconds: float
+    leased_to: str | None = Field(description="the crawl that is fetching from it, if one is")
+
+
+class HostPage(Schema):
+    items: list[HostOut]
+    next: int | None
+
+
+class FetchThreadOut(Schema):
+    """A toe thread of the process with this number; `url` is empty while it has none."""
+
+    process: int
+    number: int
+    step: str
+    url: str
+    since: datetime
+
+
+class FetchThreadList(Schema):
+    items: list[FetchThreadOut]
+
+
+class LogOut(Schema):
+    id: int
+    at: datetime
+    level: str
+    message: str
+    url: str
+
+
+class LogPage(Schema):
+    items: list[LogOut]
+    next: int | None
+
+
+class CauseOut(Schema):
+    state: str = Field(description="failed or excluded")
+    status: int | None = Field(description="HTTP's, or a negative one of the crawler's own")
+    meaning: str
+    reason: str
+    urls: int
+    example: str = Field(description="one of the URLs")
+
+
+class CauseList(Schema):
+    items: list[CauseOut]
+
+
+class MinuteOut(FetchCountsOut):
+    """A retry takes off what no longer counts, in the minute in which it was asked for."""
+
+    minute: datetime
+
+
+class MinutePage(Schema):
+    items: list[MinuteOut]
+    next: int | None

@@ -1,0 +1,83 @@
+"""`/api/crawls/{id}/…`: one run deleted, and which runs are kept."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import Field, WithJsonSchema
+
+from crawling.dashboard.base.api_parameters import CrawlId
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_delete, may_view
+from crawling.dashboard.base.lookup import get_crawl, get_run
+from crawling.housekeeping.retention import set_retention
+from crawling.housekeeping.retention_view import kept_runs, rules_of
+from crawling.housekeeping.run_removal import remove_run
+from crawling.models import CrawlJob
+from crawling.orders.retention import Retention
+
+kept = Router()
+Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="number of a run of the crawl")]
+#: read by `crawling.orders.retention`, as every door does
+Rules = Annotated[dict[str, Any], WithJsonSchema({**Retention.model_json_schema(), "examples": [{"keep_runs": 10, "keep_days": 90}]})]
+
+
+class RunFateOut(Schema):
+    """A run, the room it takes, and what becomes of it."""
+
+    run: int
+    state: str
+    finished_at: datetime | None
+    pages: int
+    archive_bytes: int
+    goes_at: datetime | None = Field(
+        description="when it is deleted unless something else happens; past: as soon as may be; null: it stays"
+    )
+    sentence: str
+
+
+class RetentionOut(Schema):
+    keep_runs: int | None
+    keep_days: int | None
+    max_bytes: int | None
+    runs: list[RunFateOut] = Field(description="the latest first")
+
+
+def _out(crawl: CrawlJob) -> RetentionOut:
+    runs = [
+        RunFateOut(
+            run=one.run.number,
+            state=one.run.state,
+            finished_at=one.run.finished_at,
+            pages=one.pages,
+            archive_bytes=one.file_bytes,
+            goes_at=one.fate.goes_at,
+            sentence=one.fate.sentence,
+        )
+        for one in kept_runs(crawl)
+    ]
+    return RetentionOut(**rules_of(crawl).model_dump(), runs=runs)
+
+
+@kept.get("/{crawl_id}/retention", response=RetentionOut, summary="Which runs are kept, and what becomes of each")
+@may_view
+def show(request: CrawlApiRequest, crawl_id: CrawlId) -> RetentionOut:
+    return _out(get_crawl(crawl_id))
+
+
+@kept.put("/{crawl_id}/retention", response=RetentionOut, summary="Set which runs are kept; the keeper deletes the others")
+@may_delete
+def put(request: CrawlApiRequest, crawl_id: CrawlId, rules: Annotated[Rules, Body()]) -> RetentionOut:
+    """A run goes as soon as one of the rules says so; a rule that is left out is off. The latest run always stays."""
+    crawl = get_crawl(crawl_id)
+    set_retention(crawl, rules, by=request.user)
+    return _out(crawl)
+
+
+@kept.delete("/{crawl_id}/runs/{number}", response={204: None}, summary="Delete a run with its pages and archive files")
+@may_delete
+def delete_run(request: CrawlApiRequest, crawl_id: CrawlId, number: Number) -> Status:
+    """Only one that has ended, while no other is at work, and in whose archive no later run has pages."""
+    remove_run(get_run(crawl_id, number), by=request.user)
+    return Status(204, None)

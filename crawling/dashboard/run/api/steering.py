@@ -1,0 +1,108 @@
+"""`/api/crawls/{id}/VERB`: what an operator does to a crawl."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from typing import Annotated, Any
+
+from ninja import Body, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.crawls.clones import clone_crawl
+from crawling.crawls.creation import start_run
+from crawling.crawls.tags import set_tags
+from crawling.dashboard.base.api_parameters import LARGEST, TEXT, CrawlId, KeepSeconds
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_change
+from crawling.dashboard.base.api_schemas import CrawlDetail, CrawlOut, RetriedOut
+from crawling.dashboard.base.crawl_views import crawl_view
+from crawling.dashboard.base.lookup import get_crawl
+from crawling.dashboard.run.api.detail import detail
+from crawling.models import CrawlJob
+from crawling.orders.tags import LONGEST_TAG, MOST_TAGS
+from crawling.runs.retry import retry_failed
+from crawling.runs.steering import abort, pause, resume, stop
+
+steering = Router()
+
+
+class CloneIn(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "Manuals again"}]})
+    name: str | None = Field(None, description="the name with `copy` behind it if left out")
+
+
+class RetryIn(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"status": 503}]})
+    status: Annotated[int, Field(ge=-99, le=599, strict=True)] | None = Field(None, description="only those that failed by this status")
+    url_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)] | None = Field(None, description="only this one, by the id of its URL")
+
+
+class TagsIn(Schema):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["manuals", "weekly"]}]})
+    tags: Annotated[list[Annotated[str, Field(max_length=LONGEST_TAG, pattern=TEXT)]], Field(max_length=MOST_TAGS)]
+
+
+def summary(crawl: CrawlJob) -> dict[str, Any]:
+    return crawl_view(crawl).as_dict()
+
+
+@steering.post("/{crawl_id}/start", response=CrawlOut, summary="Start a new run")
+@may_change
+def start(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
+    start_run(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/pause", response=CrawlOut, summary="Finish the fetches under way, give everything back or keep it, and wait")
+@may_change
+def pause_it(request: CrawlApiRequest, crawl_id: CrawlId, keep_seconds: KeepSeconds = None) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
+    pause(crawl, by=request.user, keep_seconds=keep_seconds)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/resume", response=CrawlOut, summary="Go on where a paused run stood")
+@may_change
+def resume_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
+    resume(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/stop", response=CrawlOut, summary="Finish the fetches under way and end the run; its pages are kept")
+@may_change
+def stop_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    crawl = get_crawl(crawl_id)
+    stop(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/abort", response=CrawlOut, summary="Cut off the fetches under way and end the run; its pages are kept")
+@may_change
+def abort_it(request: CrawlApiRequest, crawl_id: CrawlId) -> dict[str, Any]:
+    """Also of a run that is stopping, and waits for its last fetches. What was being fetched counts for nothing."""
+    crawl = get_crawl(crawl_id)
+    abort(crawl, by=request.user)
+    return summary(crawl)
+
+
+@steering.post("/{crawl_id}/clone", response={201: CrawlDetail}, summary="Make a draft of the same order")
+@may_add
+def clone(request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[CloneIn | None, Body()] = None) -> Status:
+    copy = clone_crawl(get_crawl(crawl_id), name=options.name if options else None, by=request.user)
+    return Status(201, detail(copy))
+
+
+@steering.post("/{crawl_id}/tags", response=CrawlOut, summary="Let these be its tags")
+@may_change
+def tag(request: CrawlApiRequest, crawl_id: CrawlId, wanted: Annotated[TagsIn, Body()]) -> dict[str, Any]:
+    return summary(set_tags(get_crawl(crawl_id), wanted.tags, by=request.user))
+
+
+@steering.post("/{crawl_id}/retry-failed", response=RetriedOut, summary="Put failed URLs of the latest run back into its queue")
+@may_change
+def retry(request: CrawlApiRequest, crawl_id: CrawlId, options: Annotated[RetryIn | None, Body()] = None) -> dict[str, Any]:
+    """A run that had ended goes on as the same run."""
+    crawl = get_crawl(crawl_id)
+    chosen = options.dict() if options else {}
+    retried = retry_failed(crawl, **chosen, by=request.user)
+    return {"retried": retried, "crawl": summary(crawl)}

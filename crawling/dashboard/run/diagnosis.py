@@ -1,0 +1,90 @@
+"""Gather what is known of a run that should be fetching, and say why it is not. A fixed number of queries."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Max, OuterRef, Subquery, Sum
+from django.utils import timezone
+from redis.exceptions import RedisError
+
+from allocation.models import Process
+from allocation.snapshot import WaitRow
+from crawling.models import CrawlJob, HostQueue, Run, RunCount, RunProcess, RunState, RunTotal, Shift, Url, UrlState
+from crawling.models.jobs import ENDED_STATES
+from crawling.runs.diagnosis import NextHost, RunFacts, Stall, verdict
+from crawling.runs.wait_reason import next_hosts
+from crawling.scheduler.leader import is_somebody_leading
+from crawling.scheduler.messages import live_workers
+
+MINUTE = timedelta(minutes=1)
+
+
+def stall_of(run: Run, wait: WaitRow | None) -> Stall | None:
+    """The verdict on a run; None: it has ended. wait: why it waits at the bank, if it does."""
+    return None if run.state in ENDED_STATES else verdict(facts_of(run, wait))
+
+
+def facts_of(run: Run, wait: WaitRow | None) -> RunFacts:
+    """What the verdict rests on, as of now."""
+    processes = list(Process.objects.filter(run_process__run=run))
+    unclaimed = [one.pk for one in processes if one.lease_until is not None and not one.worker]
+    leases = [one.lease_until for one in processes if one.lease_until is not None and one.worker]
+    total = RunTotal.objects.filter(run=run).first()
+    shift = Shift.objects.filter(process__run=run, ended_at=None).order_by("-pk").first()
+    now = timezone.now()
+    return RunFacts(
+        state=run.state,
+        paused=_paused(run) if run.state == RunState.PAUSED else "",
+        wait=wait.reason if wait else "",
+        wait_ends=wait.what_ends_it if wait else "",
+        granted_seconds=_since_grant(unclaimed) if unclaimed else None,
+        # counts are kept by the minute, so the last may have been written at its end
+        quiet_seconds=(now - max(shift.started_at, (_last_minute(run) or shift.started_at) + MINUTE)).total_seconds() if shift else None,
+        lease_seconds=(max(leases) - now).total_seconds() if leases else None,
+        queued=HostQueue.objects.filter(run=run).aggregate(n=Sum("queued", default=0))["n"],
+        quarantined=total.quarantined if total else 0,
+        next_host=_next_host(run),
+        workers=_workers(),
+        is_keeper_there=is_somebody_leading(),
+    )
+
+
+def _last_minute(run: Run) -> datetime | None:
+    """When anything was last counted: one look into the index for each process, however many minutes there are."""
+    latest = RunCount.objects.filter(run=run, process_number=OuterRef("number")).order_by("-minute").values("minute")[:1]
+    minutes = RunProcess.objects.filter(run=run).annotate(last=Subquery(latest)).values_list("last", flat=True)
+    return max(filter(None, minutes), default=None)
+
+
+def _since_grant(processes: list[int]) -> float:
+    granted = Process.objects.filter(pk__in=processes, grants__released_at=None).aggregate(at=Max("grants__granted_at"))["at"]
+    return (timezone.now() - granted).total_seconds() if granted else 0.0
+
+
+def _next_host(run: Run) -> NextHost | None:
+    for host in next_hosts([run.pk]):
+        waiting = Url.objects.filter(queue=host.queue, state=UrlState.QUEUED, due_at__gt=timezone.now()).order_by("rank", "pk")
+        status = waiting.values_list("status", flat=True).first() if host.seconds > 0 else None
+        outage = host.outage.sentence if host.outage else ""
+        return NextHost(host.name, host.seconds, host.taken_by, status, is_held=host.is_held, outage=outage)
+    return None
+
+
+def _paused(run: Run) -> str:
+    """Who paused it and when, or why it paused by itself."""
+    if run.trouble:
+        return run.trouble
+    crawls = ContentType.objects.get_for_model(CrawlJob)
+    notes = LogEntry.objects.filter(content_type=crawls, object_id=str(run.crawl_id), change_message__contains='"action": "paused"')
+    last = notes.select_related("user").order_by("-action_time").first()
+    return f"Paused by {last.user} on {last.action_time:%Y-%m-%d at %H:%M} UTC. {run.reason}" if last else run.reason
+
+
+def _workers() -> int | None:
+    try:
+        return live_workers()
+    except RedisError:
+        return None

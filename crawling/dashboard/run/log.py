@@ -1,0 +1,162 @@
+"""A run's log, looked through from any place in either direction, with a filter. What one look costs is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+
+from crawling.dashboard.base.time_range import ALWAYS, TimeRange
+from crawling.models import Level, LogLine, Run
+
+CHUNK = 1_000
+LONGEST_TEXT = 200
+#: lines are looked at one by one so many at a time, so that a search never reads the whole log
+SEARCHED = 20_000
+#: Numbers are given when lines are written, and lines are seen when their transactions end: a later number may be seen first.
+#: No transaction that writes lines takes this long.
+SETTLED_AFTER = timedelta(seconds=10)
+LEVEL_WORDS = {Level.INFO: "all lines", Level.WARNING: "warnings and errors", Level.ERROR: "errors"}
+
+
+@dataclass(frozen=True)
+class LogFilter:
+    """Which lines are wanted: of at least `level`, with `text` in them or in their URLs, in any case, and of a span of time."""
+
+    level: Level = Level.INFO
+    text: str = ""
+    span: TimeRange = ALWAYS
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> LogFilter:
+        """Of an address; nonsense counts as nothing."""
+        text = query.get("text", "").replace("\0", "").strip()[:LONGEST_TEXT]
+        return cls(Level.__members__.get(query.get("level", "").upper(), Level.INFO), text, TimeRange.read(query))
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.span) or self.level > Level.INFO
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether no index knows the lines, so that they have to be looked at."""
+        return bool(self.text) or self.level == Level.WARNING
+
+    def of(self, run: Run) -> QuerySet[LogLine]:
+        """The run's lines that it lets through, in no order."""
+        lines = LogLine.objects.filter(self.span.of("at"), run=run)
+        if self.level >= Level.ERROR:
+            lines = lines.filter(level=Level.ERROR)  # as its index is written
+        elif self.level > Level.INFO:
+            lines = lines.filter(level__gte=self.level)
+        return lines.filter(Q(message__icontains=self.text) | Q(url__icontains=self.text)) if self.text else lines
+
+
+def _within(run: Run, span: TimeRange) -> Q:
+    """The ids between which the span's lines lie: numbers rise with time, but for SETTLED_AFTER, so no index of moments is needed."""
+    place = Q()
+    if span.since:
+        place &= Q(pk__gte=_first_id(run, span.since - SETTLED_AFTER))
+    if span.until:
+        place &= Q(pk__lt=_first_id(run, span.until + SETTLED_AFTER))
+    return place
+
+
+def _first_id(run: Run, moment: datetime) -> int:
+    """An id before which no line is of that moment or later, but for SETTLED_AFTER: found by halving, a look into the index each."""
+    lines = LogLine.objects.filter(run=run).order_by("pk").values_list("pk", "at")
+    ends = lines.first(), lines.last()
+    if ends[0] is None or ends[1] is None:
+        return 0
+    low, high = ends[0][0], ends[1][0] + 1
+    while low < high:
+        middle = (low + high) // 2
+        pk, at = lines.filter(pk__gte=middle).first() or ends[1]
+        low, high = (pk + 1, high) if at < moment else (low, middle)
+    return low
+
+
+@dataclass(frozen=True)
+class LogWindow:
+    """The latest first. `older` continues before them; None: nothing is older."""
+
+    lines: Sequence[LogLine]
+    older: int | None
+
+
+@dataclass(frozen=True)
+class LogTail:
+    """The oldest first. `following` is where to look again for what is new. `newer` continues behind them; None: nothing is left.
+
+    Whoever continues goes on following from the last look that began where an earlier one said, `following`: behind lines that have not
+    settled others may still appear.
+    """
+
+    lines: Sequence[LogLine]
+    following: int
+    newer: int | None
+
+
+def log_before(run: Run, wanted: LogFilter, *, before: int | None = None, most: int) -> LogWindow:
+    """The latest lines before the line of that id; fewer than there are, if nothing is found in SEARCHED lines."""
+    place = _within(run, wanted.span) & (Q() if before is None else Q(pk__lt=before))
+    found, end = wanted.of(run).filter(place).order_by("-pk"), None
+    if wanted.is_looking:
+        end = LogLine.objects.filter(place, run=run).order_by("-pk").values_list("pk", flat=True)[SEARCHED : SEARCHED + 1].first()
+        found = found if end is None else found.filter(pk__gt=end)
+    lines = list(found[: most + 1])
+    if len(lines) > most:
+        return LogWindow(lines[:most], lines[most - 1].pk)
+    return LogWindow(lines, None if end is None else end + 1)
+
+
+def log_after(run: Run, wanted: LogFilter, *, after: int, now: datetime, most: int) -> LogTail:
+    """The first lines behind the line of that id, for whoever follows the log.
+
+    Lines younger than SETTLED_AFTER come again with the next look, so that one that was written before them and seen after
+    them is not missed; they are told apart by their ids.
+    """
+    lines, newer = _look(run, wanted, after, most)
+    settled = max(after, settled_id(run, now))
+    return LogTail(lines, settled if newer is None else min(newer, settled), newer)
+
+
+def whole_log(run: Run, wanted: LogFilter) -> Iterator[LogLine]:
+    """All lines, the oldest first, so many at a time in memory; no cursor stays open for as long as somebody's line is slow."""
+    after: int | None = 0
+    while after is not None:
+        lines, after = _look(run, wanted, after, CHUNK)
+        yield from lines
+
+
+def _look(run: Run, wanted: LogFilter, after: int, most: int) -> tuple[list[LogLine], int | None]:
+    """The first lines behind the line of that id, and the id to go on behind; None: nothing is left."""
+    place = _within(run, wanted.span) & Q(pk__gt=after)
+    found, end = wanted.of(run).filter(place).order_by("pk"), None
+    if wanted.is_looking:
+        ids = LogLine.objects.filter(place, run=run).order_by("pk").values_list("pk", flat=True)
+        end = ids[SEARCHED - 1 : SEARCHED].first()
+        found = found if end is None else found.filter(pk__lte=end)
+    lines = list(found[: most + 1])
+    return (lines[:most], lines[most - 1].pk) if len(lines) > most else (lines, end)
+
+
+def log_around(run: Run, line: int, *, most: int) -> list[LogLine]:
+    """All lines about the one of that id, the oldest first, half of them before it; empty if the run has no such line."""
+    lines = LogLine.objects.filter(run=run)
+    before = list(lines.filter(pk__lte=line).order_by("-pk")[: most // 2])
+    if not before or before[0].pk != line:
+        return []
+    return [*reversed(before), *lines.filter(pk__gt=line).order_by("pk")[: most // 2]]
+
+
+def following(run: Run, lines: Sequence[LogLine], now: datetime) -> int:
+    """Where to go on behind these lines, the end of the log with the oldest first: no line before them comes again."""
+    return max(settled_id(run, now), lines[0].pk - 1 if lines else 0)
+
+
+def settled_id(run: Run, now: datetime) -> int:
+    """The latest line before which no other can appear; 0: none."""
+    settled = LogLine.objects.filter(run=run, at__lte=now - SETTLED_AFTER)
+    return settled.order_by("-pk").values_list("pk", flat=True).first() or 0

@@ -1,0 +1,220 @@
+"""All that the page of a crawl shows, of one run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import F, Sum
+from django.utils import timezone
+
+from allocation.selectors import format_amounts
+from crawling.crawls.fetching_section import describe_fetching
+from crawling.dashboard.base.crawl_views import CrawlView, crawl_view, run_view
+from crawling.dashboard.pages.filter import PageFilter
+from crawling.dashboard.pages.trap_patterns import TrapView, undecided
+from crawling.dashboard.run.copies import ContentCopies, copies_of
+from crawling.dashboard.run.fetch_threads import FetchThreadRow, fetch_threads_of, steps_of
+from crawling.dashboard.run.holdings import ProcessHoldings, dealings_of
+from crawling.dashboard.run.hosts import SOME, HostNumbers, HostRow, first_hosts, host_numbers, host_rows
+from crawling.dashboard.run.log import LogFilter, LogWindow, log_before
+from crawling.dashboard.run.pages import pages_of
+from crawling.dashboard.run.rates import FetchRates, rates_of
+from crawling.dashboard.run.rules import rules_in_words
+from crawling.dashboard.run.statuses import FailureSamples, StatusRow, causes_of, status_rows
+from crawling.models import CrawlJob, Page, RobotsException, Run, RunState, Shift
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES
+from crawling.orders.ranking import Order
+from crawling.orders.sections.ordering import OrderingPart
+from crawling.runs.grants import default_pool
+from crawling.runs.remaining_time import remaining
+from crawling.scope.scope import Reach
+from crawling.web.statuses import NOT_MODIFIED_STATUS
+
+RUNS = SHIFTS = TRAPS = 10
+#: of the log's tail
+LINES = 50
+
+
+@dataclass(frozen=True)
+class RunOverview:
+    """`verbs` are what can be done to the crawl now; empty for a run that is not the latest. `claim` is Max, in words."""
+
+    crawl: CrawlJob
+    view: CrawlView
+    verbs: tuple[str, ...]
+    claim: Sequence[str]
+    run: Run | None = None
+    runs: Sequence[Run] = ()
+    rates: FetchRates | None = None
+    statuses: Sequence[StatusRow] = ()
+    causes: Sequence[FailureSamples] = ()
+    hosts: Sequence[HostRow] = ()
+    host_numbers: HostNumbers | None = None
+    copies: ContentCopies | None = None
+    pages: Sequence[Page] = ()
+    log: LogWindow = field(default_factory=lambda: LogWindow((), None))
+    dealings: Sequence[ProcessHoldings] = ()
+    shifts: Sequence[Shift] = ()
+    traps: Sequence[TrapView] = ()
+    toes: Sequence[FetchThreadRow] = ()
+    #: links that a rule keeps out; they never entered the frontier, so no count of URLs has them
+    out_of_scope: int = 0
+    #: those of the pages whose server answered that they are as an earlier run has them
+    not_modified: int = 0
+
+    @property
+    def is_latest(self) -> bool:
+        return not self.runs or self.run == self.runs[0]
+
+    @property
+    def done(self) -> int:
+        counts = self.view.counts
+        return counts.succeeded + counts.failed + counts.excluded
+
+    @property
+    def remaining(self) -> str:
+        """How long it may still take, of a run at work."""
+        if self.rates is None or self.run is None or self.run.state not in WORKING_STATES:
+            return ""
+        counts, rates = self.view.counts, (self.rates.now, self.view.pages_per_second)
+        return remaining(known=counts.queued + counts.in_process, fetched=counts.fetched, most=self.crawl.max_pages, rates=rates)
+
+    @property
+    def is_alive(self) -> bool:
+        return self.run is not None and self.run.state not in ENDED_STATES
+
+    @property
+    def steps(self) -> list[tuple[str, int]]:
+        return steps_of(self.toes)
+
+    @property
+    def more_runs(self) -> bool:
+        return len(self.runs) == RUNS
+
+    @property
+    def scope_in_words(self) -> str:
+        return {Reach.HOST: "the seeds' hosts", Reach.PATH: "the seeds' directories", Reach.DOMAIN: "the seeds' domains"}[
+            Reach(self.crawl.scope)
+        ]
+
+    @property
+    def asks(self) -> list[tuple[str, str]]:
+        """How it asks, where that is not as usual."""
+        return describe_fetching(self.crawl)
+
+    @property
+    def rules_in_words(self) -> list[tuple[str, str]]:
+        """What filters and finer limits say, where they say anything."""
+        return rules_in_words(self.crawl)
+
+    @property
+    def exceptions(self) -> list[RobotsException]:
+        return list(self.crawl.robots_exceptions.select_related("by").filter(expires_at__gt=timezone.now()))
+
+    @property
+    def order_of_visits(self) -> str:
+        return self.crawl.visit_order.replace("_", " ")
+
+    @property
+    def weights(self) -> str:
+        """Of best-first; empty for the other orders, which have none."""
+        part = OrderingPart.model_validate(self.crawl.ordering)
+        return f"links {part.links_weight:g}, address {part.url_weight:g}" if self.crawl.visit_order == Order.BEST_FIRST else ""
+
+    @property
+    def importance(self) -> list[tuple[str, str]]:
+        return [(text, f"{weight:g}") for text, weight in self.crawl.ordering.get("importance", {}).items()]
+
+    @property
+    def commands(self) -> list[str]:
+        """What would do the same on the command line."""
+        name = shlex.quote(self.crawl.name)
+        said = [f"python manage.py crawl {verb} {name}" for verb in (*self.verbs, "show")]
+        failed = [f"python manage.py crawl retry {name}"] if self.view.counts.failed and self.is_latest else []
+        return [*said, *failed, f"python manage.py crawl log {name} --follow"]
+
+    @property
+    def order_command(self) -> str:
+        """What would make a crawl like this one."""
+        crawl = self.crawl
+        options = {
+            "--scope": crawl.scope if crawl.scope != Reach.HOST else None,
+            "--order": crawl.visit_order if crawl.visit_order != Order.BREADTH_FIRST else None,
+            "--max-pages": crawl.max_pages,
+            "--max-depth": crawl.max_depth,
+            "--max-bytes": crawl.max_bytes,
+            "--max-seconds": crawl.max_seconds,
+            "--delay": f"{crawl.delay_seconds:g}",
+            "--processes": crawl.processes if crawl.processes > 1 else None,
+            "--priority": crawl.priority or None,
+            "--reuse-seconds": crawl.reuse.get("reuse_seconds") or None,
+            "--revisit-days": crawl.reuse.get("revisit_days") or None,
+        }
+        given = [f"{name} {value}" for name, value in options.items() if value is not None]
+        given += [
+            flag
+            for flag, is_set in (
+                ("--obey-nofollow", crawl.obey_nofollow),
+                ("--requisites", crawl.requisites),
+                ("--cookies", crawl.fetching.get("cookies")),
+            )
+            if is_set
+        ]
+        given += self._ordering_options()
+        given += [f"--{name} {shlex.quote(text)}" for name in ("include", "exclude") for text in crawl.filters.get(name, ())]
+        given += [f"--extract {shlex.quote(f'{name}={selector}')}" for name, selector in crawl.extract.items()]
+        seeds = [shlex.quote(seed) for seed in crawl.seeds[:3]] + (["…"] if len(crawl.seeds) > 3 else [])
+        return " ".join(["python manage.py crawl", *seeds, "--name NAME", *given])
+
+    def _ordering_options(self) -> list[str]:
+        given = [f"--importance {shlex.quote(f'{text}={weight}')}" for text, weight in self.importance]
+        return [*given, *(["--path-ascending"] if self.crawl.ordering.get("path_ascending") else [])]
+
+
+def empty_page(crawl: CrawlJob) -> RunOverview:
+    """The page of a crawl that was never started."""
+    return RunOverview(crawl, crawl_view(crawl), verbs=("start",), claim=_claim(crawl))
+
+
+def run_page(run: Run, lines: LogFilter, *, before: int | None) -> RunOverview:
+    """The page of a run, with the lines of its log that are wanted, before that of an id."""
+    runs = list(run.crawl.runs.all()[:RUNS])
+    statuses, dealings = status_rows(run), dealings_of(run)
+    return RunOverview(
+        crawl=run.crawl,
+        view=run_view(run, waits={one.process: one.wait for one in dealings if one.wait}),
+        verbs=_verbs(run) if run == runs[0] else (),
+        claim=_claim(run.crawl),
+        run=run,
+        runs=runs,
+        rates=rates_of(run),
+        statuses=statuses,
+        causes=causes_of(run, statuses),
+        host_numbers=host_numbers(run),
+        copies=copies_of(run),
+        hosts=host_rows(run, first_hosts(run, SOME)),
+        pages=pages_of(run, PageFilter(), most=SOME).pages,
+        log=log_before(run, lines, before=before, most=LINES),
+        dealings=dealings,
+        shifts=list(Shift.objects.filter(process__run=run).select_related("process").order_by("-pk")[:SHIFTS]),
+        traps=undecided(run, most=TRAPS),
+        toes=fetch_threads_of(run),
+        out_of_scope=run.verdict_counts.aggregate(n=Sum(F("kept") + F("more"), default=0))["n"],
+        not_modified=sum(row.urls for row in statuses if row.status == NOT_MODIFIED_STATUS),
+    )
+
+
+def _claim(crawl: CrawlJob) -> list[str]:
+    return format_amounts(default_pool().pk, crawl.claim)
+
+
+def _verbs(run: Run) -> tuple[str, ...]:
+    if run.state in ENDED_STATES:
+        return ("start",)
+    if run.state in WORKING_STATES:
+        return ("pause", "stop", "abort")
+    if run.state == RunState.STOPPING:
+        return () if run.aborted_at else ("abort",)
+    return ("resume", "stop", "abort")

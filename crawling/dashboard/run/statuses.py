@@ -1,0 +1,102 @@
+"""What became of a run's URLs, by status, and the causes of what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from crawling.models import Run, RunStatusCount, UrlState
+from crawling.web.statuses import explain
+
+CAUSES = 10
+SAMPLES = 3
+
+SAMPLE_URLS = f"""
+SELECT cause.state, cause.status, u.id, u.url, u.error
+FROM unnest(%s::text[], %s::int[]) AS cause(state, status)
+CROSS JOIN LATERAL (
+    SELECT id, url, error FROM crawling_url
+    WHERE run_id = %s AND status = cause.status AND state = cause.state AND state IN ('{UrlState.FAILED}', '{UrlState.EXCLUDED}') LIMIT %s
+) u
+"""  # noqa: S608 - the states are constants
+
+
+@dataclass(frozen=True)
+class StatusRow:
+    """How many URLs ended so. `kind` names its colour; `start` and `width` its place on a bar of 100.
+
+    percent: with one decimal, so rounded that the rows add up to 100.0.
+    """
+
+    state: str
+    status: int
+    urls: int
+    start: float
+    width: float
+    percent: float
+
+    @property
+    def sentence(self) -> str:
+        return explain(self.status)
+
+    @property
+    def kind(self) -> str:
+        if self.state == UrlState.EXCLUDED:
+            return "excluded"
+        return f"{self.status // 100}xx" if self.status > 0 else "none"
+
+
+@dataclass(frozen=True)
+class FailureSamples:
+    """Why URLs failed or were excluded, and some of them: id, address, and what was said of each."""
+
+    state: str
+    status: int
+    urls: int
+    samples: list[tuple[int, str, str]] = field(default_factory=list)
+
+    @property
+    def sentence(self) -> str:
+        return explain(self.status)
+
+    @property
+    def may_retry(self) -> bool:
+        return self.state == UrlState.FAILED
+
+
+def status_rows(run: Run) -> list[StatusRow]:
+    """By status: HTTP's in order, then ours."""
+    counts = list(RunStatusCount.objects.filter(run=run, urls__gt=0).values_list("state", "status", "urls"))
+    counts.sort(key=lambda count: (count[1] < 0, abs(count[1])))
+    total = sum(urls for _, _, urls in counts)
+    rows, start = [], 0.0
+    for (state, status, urls), tenths in zip(counts, shares([urls for *_, urls in counts], 1000), strict=True):
+        width = 100 * urls / total
+        rows.append(StatusRow(state, status, urls, round(start, 3), round(width, 3), tenths / 10))
+        start += width
+    return rows
+
+
+def shares(parts: Sequence[int], whole: int) -> list[int]:
+    """`whole` units in proportion to the parts, by largest remainder; of equal remainders the first part's goes first."""
+    total = sum(parts)
+    rounded = [whole * part // total for part in parts]
+    by_remainder = sorted(range(len(parts)), key=lambda place: -(whole * parts[place] % total))
+    for place in by_remainder[: whole - sum(rounded)]:
+        rounded[place] += 1
+    return rounded
+
+
+def causes_of(run: Run, rows: Sequence[StatusRow]) -> list[FailureSamples]:
+    """The commonest causes among a run's status rows, failures first."""
+    ended = sorted((row for row in rows if row.state != UrlState.SUCCEEDED), key=lambda row: (row.state, -row.urls))[:CAUSES]
+    causes = {(row.state, row.status): FailureSamples(row.state, row.status, row.urls) for row in ended}
+    if causes:
+        states, statuses = zip(*causes, strict=True)
+        with connection.cursor() as cursor:
+            cursor.execute(SAMPLE_URLS, [list(states), list(statuses), run.pk, SAMPLES])
+            for state, status, pk, url, error in cursor.fetchall():
+                causes[state, status].samples.append((pk, url, error))
+    return list(causes.values())

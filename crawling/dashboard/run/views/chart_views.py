@@ -1,0 +1,56 @@
+"""A run watched from near: its numbers over time, and what to send to somebody who is to find out why it stands still."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required, permission_required
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET
+
+from crawling.dashboard.base.requests import asked_run
+from crawling.dashboard.run.charts import as_csv, chart_of_run
+from crawling.dashboard.run.diagnostics_bundle import evidence_of
+from crawling.models import CrawlJob, Run
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def charts(request: HttpRequest, pk: int) -> HttpResponse:
+    """Pages, links found and bytes of a run over time."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    here = {"crawl": job, "run": run, "chart": chart_of_run(run) if run else None}
+    is_fragment = bool(getattr(request, "htmx", False))
+    answer = render(request, "crawling/_charts.html" if is_fragment else "crawling/charts.html", here)
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def numbers(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """The numbers behind a run's charts, as CSV."""
+    run = _run(request, pk)
+    headers = {"Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-by-time.csv"'}
+    return StreamingHttpResponse(as_csv(chart_of_run(run)), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def evidence(request: HttpRequest, pk: int) -> HttpResponse:
+    """A ZIP file of what the verdict on a run rests on."""
+    run = _run(request, pk)
+    headers = {"Content-Disposition": f'attachment; filename="crawl-{pk}-run-{run.number}-evidence.zip"'}
+    return HttpResponse(evidence_of(run), content_type="application/zip", headers=headers)
+
+
+def _run(request: HttpRequest, pk: int) -> Run:
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so there is nothing to tell of it yet.")
+    return run

@@ -1,0 +1,50 @@
+"""The checkpoints of a crawl, and a button for one more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from crawling.checkpoints.checkpoint_store import ask_checkpoint
+from crawling.errors import CheckpointTrouble
+from crawling.models import Checkpoint, CrawlJob
+
+MOST = 100
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def checkpoints(request: HttpRequest, pk: int) -> HttpResponse:
+    """List them, the latest first; a POST asks for one of the latest run."""
+    crawl = get_object_or_404(CrawlJob, pk=pk)
+    if request.method == "POST":
+        return _ask(request, crawl)
+    rows = Checkpoint.objects.filter(run__crawl=crawl).select_related("run", "by")[:MOST]
+    here: dict[str, Any] = {"crawl": crawl, "run": crawl.runs.first(), "checkpoints": rows}
+    here |= {"place": settings.CHECKPOINT_DIR, "minutes": settings.CHECKPOINT_MINUTES, "kept": settings.CHECKPOINTS_KEPT}
+    return render(request, "crawling/checkpoints.html", here)
+
+
+def _ask(request: HttpRequest, crawl: CrawlJob) -> HttpResponse:
+    assert isinstance(request.user, User)
+    if not request.user.has_perm("crawling.change_crawljob"):
+        raise PermissionDenied
+    run = crawl.runs.select_related("crawl").first()
+    try:
+        if run is None:
+            raise CheckpointTrouble(f"{crawl.name} has never been started, so there is nothing to keep.")
+        ask_checkpoint(run, by=request.user)
+    except CheckpointTrouble as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "It is being taken; look again in a moment.")
+    return redirect("crawling:checkpoints", crawl.pk)

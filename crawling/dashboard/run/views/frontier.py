@@ -1,0 +1,104 @@
+"""The frontier of a run: look through what waits, send it ahead or to the end, take it out, put it back, export it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from crawling.dashboard.base.requests import asked_ids, asked_run
+from crawling.errors import CrawlError
+from crawling.frontier.change.manual_order import UrlAction
+from crawling.models import CrawlJob, Run
+from crawling.models.jobs import ENDED_STATES
+from crawling.runs.manual_order import DONE, handle_all, handle_urls, how_many
+from crawling.runs.waiting_urls import PLACES, TAKEN_OUT, WAITING, FrontierFilter, as_text, frontier_of, waiting_count
+from crawling.timed import SearchTookTooLong
+
+SHOWN = 100
+#: what may be done to what is in each place, and the words on its button
+DEEDS = {
+    WAITING: {
+        UrlAction.FIRST: "Fetch first",
+        UrlAction.USUAL: "In its order",
+        UrlAction.LAST: "Fetch last",
+        UrlAction.TAKE_OUT: "Take out",
+    },
+    TAKEN_OUT: {UrlAction.PUT_BACK: "Put back"},
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def frontier(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the latest run's frontier, or that of `?run=`: in `?place=`, of `?host=`, holding `?q=`, after the URL `?after=`."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so it has no frontier yet.")
+    if request.method == "POST":
+        return _handle(request, run)
+    wanted = FrontierFilter.read(request.GET)
+    try:
+        urls, following = frontier_of(run, wanted, most=SHOWN)
+    except SearchTookTooLong as error:
+        messages.error(request, str(error))
+        urls, following = [], None
+    here = {"crawl": job, "run": run, "wanted": wanted, "urls": urls, "following": following, "places": PLACES}
+    is_open = run.state not in ENDED_STATES and request.user.has_perm("crawling.change_crawljob")
+    here |= {"deeds": DEEDS.get(wanted.place, {}) if is_open else {}, "waiting": waiting_count(run)}
+    return render(request, "crawling/frontier.html", here)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def text(request: HttpRequest, pk: int) -> StreamingHttpResponse:
+    """All that the page would list, an address a line."""
+    run = asked_run(request, get_object_or_404(CrawlJob, pk=pk))
+    if run is None:
+        raise Http404("A crawl that was never started has no frontier.")
+    headers = {"Content-Disposition": f'attachment; filename="frontier-{pk}-run-{run.number}.txt"'}
+    return StreamingHttpResponse(as_text(run, FrontierFilter.read(request.GET)), content_type="text/plain; charset=utf-8", headers=headers)
+
+
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def _handle(request: HttpRequest, run: Run) -> HttpResponse:
+    """Do it to what is ticked, or to all that is found once it is confirmed."""
+    assert isinstance(request.user, User)
+    wanted, name = FrontierFilter.read(request.POST), request.POST.get("deed", "")
+    address = f"{reverse('crawling:frontier', args=[run.crawl_id])}?{request.POST.get('query', '')}"
+    deed = next((deed for deed in DEEDS.get(wanted.place, {}) if deed == name), None)
+    if deed is None:
+        messages.error(request, "Choose what to do with them by one of the buttons.")
+        return redirect(address)
+    is_all = request.POST.get("which") == "all"
+    try:
+        if is_all and "confirmed" not in request.POST:
+            count, is_more = how_many(run, wanted)
+            here = {"crawl": run.crawl, "run": run, "wanted": wanted, "deed": deed, "words": DEEDS[wanted.place][deed]}
+            here |= {"count": count, "is_more": is_more, "query": request.POST.get("query", ""), "back": address}
+            return render(request, "crawling/frontier_all.html", here)
+        if is_all:
+            count, is_more = handle_all(run, deed, wanted, by=request.user)
+        else:
+            ids = asked_ids(request, "url")
+            count, is_more = handle_urls(run, deed, ids, by=request.user), False
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        _message_result(request, deed, count, is_more=is_more)
+    return redirect(address)
+
+
+def _message_result(request: HttpRequest, deed: UrlAction, count: int, *, is_more: bool) -> None:
+    if not count:
+        messages.error(request, "Nothing has changed: tick some that this fits, or choose all that are found.")
+        return
+    more = " There are more of them; do it again for the rest." if is_more else ""
+    messages.success(request, f"{count:,} URL{'s' if count > 1 else ''} {DONE[deed]}.{more}")

@@ -1,0 +1,113 @@
+"""The page of one crawl: its state and why, how it is getting on, and what to do about it; with its pages and hosts in full."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET, require_POST
+
+from crawling.dashboard.base.columns import column
+from crawling.dashboard.base.requests import asked_number, asked_run, asked_text, back
+from crawling.dashboard.pages.filter import asked_pages
+from crawling.dashboard.run.diagnosis import stall_of
+from crawling.dashboard.run.hosts import MOST_TO_DO, SORTS, host_rows, hosts_page
+from crawling.dashboard.run.log import LEVEL_WORDS, LogFilter
+from crawling.dashboard.run.overview import empty_page, run_page
+from crawling.dashboard.run.pages import PageWindow, pages_of
+from crawling.errors import CrawlError
+from crawling.models import CrawlJob
+from crawling.runs.retry import retry_failed
+from crawling.timed import SearchTookTooLong
+
+PAGES, HOSTS = 100, 200
+#: sort key and head of what hosts are sorted by
+HOST_COLUMNS = (("host", "Host", False), ("queued", "Queued", True), ("done", "Done", True))
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def crawl(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the latest run, or that of `?run=`; its log from `?level=`, holding `?text=`, before the line `?before=`."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    lines, before = LogFilter.read(request.GET), asked_number(request, "before")
+    page = run_page(run, lines, before=before) if run else empty_page(job)
+    is_fragment = getattr(request, "htmx", False)
+    wait = next((process.wait for process in page.dealings if process.wait), None)
+    stall = stall_of(run, wait) if run else None
+    answer = render(
+        request,
+        "crawling/_crawl.html" if is_fragment else "crawling/crawl.html",
+        {"page": page, "asked": lines, "before": before, "levels": LEVEL_WORDS.items(), "stall": stall},
+    )
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def pages(request: HttpRequest, pk: int) -> HttpResponse:
+    """List the pages of a run that `asked_pages` means, before the page `?before=`."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run, wanted = asked_run(request, job), asked_pages(request)
+    window = PageWindow([], None)
+    try:
+        if run:
+            window = pages_of(run, wanted, most=PAGES, before=asked_number(request, "before"))
+    except SearchTookTooLong as error:
+        messages.error(request, str(error))
+    statuses = run.status_counts.filter(urls__gt=0, status__gt=0).order_by("status").values_list("status", "urls") if run else []
+    here: dict[str, object] = {
+        "crawl": job,
+        "run": run,
+        "window": window,
+        "wanted": wanted,
+        "statuses": [(str(code), urls) for code, urls in statuses],
+    }
+    here["before"] = request.GET.get("before")
+    return render(request, "crawling/pages.html", here)
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def hosts(request: HttpRequest, pk: int) -> HttpResponse:
+    """List the hosts of a run that hold `?q=` in their names, by `?sort=`, after that of the id `?after=`; those with most to do first."""
+    job = get_object_or_404(CrawlJob, pk=pk)
+    run = asked_run(request, job)
+    if run is None:
+        raise Http404(f"{job.name} has never been started, so it has no hosts yet.")
+    text, sort = asked_text(request, "q"), request.GET.get("sort", "")
+    sort = sort if sort.removeprefix("-") in SORTS else MOST_TO_DO
+    after = asked_number(request, "after")
+    queues, following = hosts_page(run, text=text, sort=sort, after=after, most=HOSTS)
+    here = {"crawl": job, "run": run, "hosts": host_rows(run, queues), "text": text, "sort": sort, "after": after, "following": following}
+    here["columns"] = [column(key, label, is_number, now=sort, falls_first=is_number) for key, label, is_number in HOST_COLUMNS]
+    return render(request, "crawling/hosts.html", here)
+
+
+@require_POST
+@login_required
+@permission_required("crawling.change_crawljob", raise_exception=True)
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Try the failed URLs of the latest run again: those of `status`, that of the id `url`, or all."""
+    assert isinstance(request.user, User)
+    job = get_object_or_404(CrawlJob, pk=pk)
+    try:
+        status = int(request.POST["status"]) if request.POST.get("status") else None
+        url = int(request.POST["url"]) if request.POST.get("url") else None
+        count = retry_failed(job, by=request.user, status=status, url_id=url)
+    except ValueError:
+        messages.error(request, "A status is a number, like 404.")
+    except CrawlError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "The failed URL is queued again." if count == 1 else f"{count:,} failed URLs are queued again.")
+    return back(request) if request.POST.get("next") else redirect(reverse("crawling:crawl", args=[pk]))

@@ -1,0 +1,67 @@
+"""The crawl pages."""
+
+from django.urls import path, re_path
+
+from crawling.dashboard.crawls import bulk_views
+from crawling.dashboard.crawls import views as crawls
+from crawling.dashboard.orders import blacklist_views, create_views, schedule_views, scope_views, seed_views, template_views
+from crawling.dashboard.pages import archive_views, comparison_views, document_views, download_views, not_fetched_views, page_cache_views
+from crawling.dashboard.run.views import chart_views, checkpoints, deletion, frontier, log, runs, steering
+from crawling.dashboard.run.views import page as crawl
+
+app_name = "crawling"
+urlpatterns = [
+    path("", crawls.crawls, name="crawls"),
+    re_path(r"^list\.(?P<kind>csv|jsonl)$", crawls.crawls_as_file, name="crawls-file"),
+    path("bulk/", bulk_views.bulk, name="bulk"),
+    path("views/", bulk_views.keep_view, name="views"),
+    path("new/", create_views.new, name="new"),
+    path("url/", blacklist_views.url, name="url"),
+    path("blacklist/", blacklist_views.blacklist, name="blacklist"),
+    path("blacklist/<int:number>/remove/", blacklist_views.remove, name="blacklist-remove"),
+    path("check/", create_views.check, name="check"),
+    path("<int:pk>/scope/check/", scope_views.check, name="scope-check"),
+    path("test-scope/", scope_views.test_scope, name="test-scope"),
+    path("test-fetch/", create_views.test_fetch, name="test-fetch"),
+    path("test-fetch/<int:inquiry_id>/", create_views.tested, name="tested"),
+    path("page-cache/", page_cache_views.show, name="page-cache"),
+    path("<int:crawl>/delete/", deletion.delete, name="delete"),
+    path("<int:pk>/runs/", runs.runs, name="runs"),
+    path("<int:pk>/runs/<int:number>/delete/", deletion.delete_run, name="run-delete"),
+    path("<int:pk>/", crawl.crawl, name="crawl"),
+    path("<int:pk>/pages/", crawl.pages, name="pages"),
+    path("<int:pk>/pages/<int:url>/", archive_views.page, name="page"),
+    path("<int:pk>/pages/<int:url>/content/", archive_views.content, name="page-content"),
+    path("<int:pk>/pages/<int:url>/document/", download_views.document, name="page-document"),
+    path("<int:pk>/pages/<int:url>/record/", download_views.record, name="page-record"),
+    re_path(r"^(?P<pk>[0-9]{1,18})/pages\.(?P<kind>csv|jsonl)$", download_views.rows, name="pages-rows"),
+    path("<int:pk>/pages.warc.gz", download_views.records, name="pages-records"),
+    path("<int:pk>/archive/", archive_views.files, name="archive"),
+    path("<int:pk>/archive/<int:number>/", download_views.file, name="archive-file"),
+    path("<int:pk>/scope/", scope_views.scope, name="scope"),
+    path("<int:pk>/revert/", scope_views.revert, name="revert"),
+    path("<int:pk>/template/", template_views.save, name="template"),
+    path("templates/<int:pk>/remove/", template_views.remove, name="template-remove"),
+    path("<int:pk>/robots/", scope_views.robots, name="robots"),
+    path("<int:pk>/checkpoints/", checkpoints.checkpoints, name="checkpoints"),
+    path("<int:pk>/hosts/", crawl.hosts, name="hosts"),
+    path("<int:pk>/left-out/", not_fetched_views.show, name="left-out"),
+    re_path(r"^(?P<pk>[0-9]{1,18})/left-out\.(?P<kind>csv|jsonl)$", not_fetched_views.as_file, name="left-out-file"),
+    path("<int:pk>/frontier/", frontier.frontier, name="frontier"),
+    path("<int:pk>/seeds/", seed_views.seeds, name="seeds"),
+    path("<int:pk>/frontier.txt", frontier.text, name="frontier-text"),
+    path("<int:pk>/log/", log.log, name="log"),
+    re_path(r"^(?P<pk>[0-9]{1,18})/log\.(?P<ending>txt|jsonl)$", log.file, name="log-file"),
+    path("<int:pk>/compare/", comparison_views.compare, name="compare"),
+    path("<int:pk>/compare/<int:old>/<int:new>/", comparison_views.compare_page, name="compare-page"),
+    path("<int:pk>/charts/", chart_views.charts, name="charts"),
+    path("<int:pk>/charts.csv", chart_views.numbers, name="numbers"),
+    path("<int:pk>/evidence.zip", chart_views.evidence, name="evidence"),
+    path("<int:pk>/extracted/", document_views.extracted, name="extracted"),
+    re_path(r"^(?P<pk>[0-9]{1,18})/extracted\.(?P<kind>csv|json)$", document_views.extracted_file, name="extracted-file"),
+    path("<int:pk>/traps/", document_views.judge, name="judge"),
+    path("<int:pk>/schedule/", schedule_views.schedule, name="schedule"),
+    path("<int:pk>/retry/", crawl.retry, name="retry"),
+    path("<int:crawl>/max/", steering.set_max, name="max"),
+    re_path(r"^(?P<crawl>[0-9]{1,18})/(?P<verb>start|pause|resume|stop|abort)/$", steering.steer, name="steer"),
+]

@@ -1,0 +1,1 @@
+"""Answers about foreign documents that operators ask for, made by background jobs."""

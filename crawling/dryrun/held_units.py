@@ -1,0 +1,119 @@
+"""Hold units of the pool for a moment, outside of any run: a process of its own in the bank.
+
+It claims what it asks for, once and all at once, and holds nothing else meanwhile, so it can
+always finish. It occupies no worker seat: those are for shifts, and the caller has a worker.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+
+from allocation.models import Process, ProcessState
+from allocation.selectors import outcome_of
+from allocation.services import (
+    RequestKind,
+    cancel_request,
+    finish_process,
+    register_process,
+    renew_lease,
+    request_resources,
+    take_lease,
+)
+from crawling.crawls.creation import capacity_of
+from crawling.errors import CrawlError
+from crawling.runs.grants import default_pool
+
+#: what such processes are known by in the bank; no shift is made of them
+MOMENT_REF = "moment/"
+#: somebody waits in front of a page, so its turn comes before that of crawls
+URGENT = 10
+LOOK_SECONDS = 0.2
+
+
+class NoUnits(CrawlError):
+    """The pool could not spare what this needs in time; try again in a moment."""
+
+
+@contextmanager
+def held_units(
+    wanted: Mapping[str, int], *, label: str, reference: str, wait_seconds: float
+) -> Iterator[tuple[Mapping[str, int], threading.Event]]:
+    """Hold as much of what is wanted as the pool has at all; everything goes back at the end.
+
+    Yields the units by class, and an event that is set should they be taken back: stop then.
+    Raises NoUnits when they are not granted in time, AllocationError for a bank that is busy.
+    """
+    pool = default_pool()
+    capacity = capacity_of(pool)
+    amounts = {key: min(n, capacity[key]) for key, n in wanted.items() if capacity.get(key)}
+    process = register_process(
+        pool=pool.pk,
+        label=label,
+        run_ref=f"{MOMENT_REF}{reference}",
+        maximum=amounts,
+        priority=URGENT,
+    ).pk
+    over, lost = threading.Event(), threading.Event()
+    renewing: threading.Thread | None = None
+    try:
+        epoch = _granted(process, amounts, wait_seconds)
+        if not take_lease(process=process, epoch=epoch, worker=label):
+            raise NoUnits
+        renewing = threading.Thread(target=_renew, args=(process, epoch, over, lost), daemon=True)
+        renewing.start()
+        yield amounts, lost
+    finally:
+        over.set()
+        if renewing:
+            renewing.join()
+        finish_process(process=process)
+
+
+def finish_moment(reference: str) -> None:
+    """End what a caller that was killed has left in the bank; harmless if there is nothing."""
+    left = Process.objects.filter(run_ref=f"{MOMENT_REF}{reference}", state=ProcessState.ACTIVE)
+    for process in left.values_list("pk", flat=True):
+        finish_process(process=process)
+
+
+def _granted(process: int, amounts: Mapping[str, int], wait_seconds: float) -> int:
+    """The epoch of the grant. Raises NoUnits."""
+    request_id, until = uuid4(), time.monotonic() + wait_seconds
+    found = request_resources(
+        process=process,
+        amounts=amounts,
+        request_id=request_id,
+        kind=RequestKind.START,
+        deadline_seconds=wait_seconds,
+    )
+    while not found.granted and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+        found = outcome_of(request_id) or found
+    if not found.granted:
+        found = cancel_request(request_id=request_id)
+    if not found.granted or found.epoch is None:
+        raise NoUnits
+    return found.epoch
+
+
+def _renew(process: int, epoch: int, over: threading.Event, lost: threading.Event) -> None:
+    renewed_at = time.monotonic()
+    while not over.wait(settings.BANK_LEASE_SECONDS / 3):
+        try:
+            is_alive = renew_lease(process=process, epoch=epoch)
+        except DatabaseError:  # it may be back at the next turn
+            connections.close_all()
+            is_alive = time.monotonic() - renewed_at < settings.BANK_LEASE_SECONDS * 2 / 3
+        else:
+            renewed_at = time.monotonic()
+        if not is_alive:
+            lost.set()
+            break
+    connections.close_all()

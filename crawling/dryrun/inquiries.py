@@ -1,0 +1,104 @@
+"""Hand a question to the worker of the background jobs, and keep its answer for a while."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import django_rq
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from redis.exceptions import RedisError
+
+from crawling.dryrun.held_units import finish_moment
+from crawling.models import Inquiry, InquiryKind
+from crawling.models.inquiries import LONGEST
+from crawling.sealed_text import seal, unseal
+
+QUEUE = "chores"
+ANSWER = "crawling.dryrun.inquiry_answers.answer_inquiry"
+#: an answer is kept for so long, and serves who asks the same again
+KEPT = timedelta(hours=1)
+#: seconds in which the job must be over; RQ ends it then
+JOB_SECONDS = 90
+#: an answer that is larger is not kept, as JSON in bytes
+MOST_BYTES = 4 * 1024 * 1024
+NO_QUEUE = "Redis does not answer, so no background worker can be told; ask again once it is back."
+TOO_LARGE = "The answer is too large to be kept."
+
+
+def ask(
+    kind: InquiryKind,
+    question: Mapping[str, Any],
+    *,
+    by: User | None,
+    key: str = "",
+) -> Inquiry:
+    """Let a background job answer. It comes before those that nobody waits for on a page."""
+    with transaction.atomic():
+        inquiry = Inquiry.objects.create(kind=kind, key=key, sealed=seal(question), by=by)
+        transaction.on_commit(partial(_enqueue, inquiry))
+    return inquiry
+
+
+def ask_once(kind: InquiryKind, question: Mapping[str, Any], *, by: User | None) -> Inquiry:
+    """The inquiry that has, or is about to have, the answer; asked now if there is none."""
+    key = salted_hmac("inquiry", f"{kind} {json.dumps(question, sort_keys=True)}").hexdigest()
+    same = Inquiry.objects.filter(key=key, trouble="")
+    recent = same.filter(asked_at__gt=timezone.now() - LONGEST)
+    known = same.exclude(answer=None).order_by("-pk").first() or recent.order_by("-pk").first()
+    return known or ask(kind, question, by=by, key=key)
+
+
+def take_up(inquiry_id: int) -> tuple[Inquiry, dict[str, Any]] | None:
+    """The inquiry with its question, for the first who asks; None for everybody else."""
+    waiting = Inquiry.objects.filter(pk=inquiry_id, began_at=None, ended_at=None)
+    if not waiting.update(began_at=Now()):
+        return None
+    inquiry = Inquiry.objects.get(pk=inquiry_id)
+    return inquiry, unseal(inquiry.sealed)
+
+
+def question_of(inquiry: Inquiry) -> dict[str, Any]:
+    """Raises SealBroken."""
+    question: dict[str, Any] = unseal(inquiry.sealed)
+    return question
+
+
+def settle(inquiry: Inquiry, answer: Mapping[str, Any] | None = None, *, trouble: str = "") -> None:
+    """Keep the answer, or why there is none."""
+    text = json.dumps(answer).replace("\\u0000", "")
+    if len(text) > MOST_BYTES:
+        text, trouble = "null", TOO_LARGE
+    Inquiry.objects.filter(pk=inquiry.pk, ended_at=None).update(
+        answer=json.loads(text), trouble=trouble[:1000].replace("\0", ""), ended_at=Now()
+    )
+
+
+def tidy_inquiries() -> None:
+    """End what nobody will answer any more, and remove what nobody comes back for."""
+    for inquiry in Inquiry.objects.filter(ended_at=None, asked_at__lt=timezone.now() - LONGEST):
+        finish_moment(str(inquiry.pk))
+        settle(inquiry, trouble=inquiry.why_failed)
+    Inquiry.objects.filter(asked_at__lt=timezone.now() - KEPT).delete()
+
+
+def _enqueue(inquiry: Inquiry) -> None:
+    try:
+        django_rq.get_queue(QUEUE).enqueue_call(
+            ANSWER,
+            args=(inquiry.pk,),
+            job_id=f"inquiry-{inquiry.pk}",
+            timeout=JOB_SECONDS,
+            result_ttl=60,
+            failure_ttl=3600,
+            at_front=True,
+        )
+    except RedisError:
+        settle(inquiry, trouble=NO_QUEUE)

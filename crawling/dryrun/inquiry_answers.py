@@ -1,0 +1,76 @@
+"""What the worker of the background jobs runs for an inquiry: the foreign bytes are read here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.db import connections
+
+from allocation.errors import AllocationError
+from crawling.dryrun.inquiries import settle, take_up
+from crawling.dryrun.test_fetch import run_test_fetch
+from crawling.dryrun.text_diff import compared
+from crawling.errors import ArchiveTrouble, CrawlError
+from crawling.identity import identity
+from crawling.models import InquiryKind, Page, RobotsFile
+from crawling.web.addresses import read_address
+from crawling.web.robots import forbidding_line, read_robots
+
+logger = logging.getLogger(__name__)
+
+FAULT = "The background job failed; the log of the worker says how."
+
+
+def answer_inquiry(inquiry_id: int) -> str:
+    """Answer it; returns what became of it. Harmless when run twice: the first takes it up."""
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    taken = take_up(inquiry_id)
+    if taken is None:
+        return "somebody else has it, or it is over"
+    inquiry, question = taken
+    try:
+        answer = ANSWERS[InquiryKind(inquiry.kind)](question, inquiry.pk)
+    except (CrawlError, AllocationError) as error:
+        settle(inquiry, trouble=str(error))
+        return str(error)
+    except BaseException:
+        settle(inquiry, trouble=FAULT)  # whoever waits is told; RQ keeps the traceback
+        raise
+    settle(inquiry, answer)
+    return "answered"
+
+
+def _test_fetch(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    trials = run_test_fetch(question["order"], number=number)
+    return {"items": [asdict(trial) for trial in trials]}
+
+
+def _text_diff(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    stored = Page.objects.select_related("url", "run__crawl", "archive_file")
+    pages = stored.in_bulk([question["old"], question["new"]])
+    if len(pages) < len({question["old"], question["new"]}):
+        raise ArchiveTrouble("One of the pages was deleted meanwhile.")
+    lines = compared(pages[question["old"]], pages[question["new"]])
+    return {"lines": [line._asdict() for line in lines]}
+
+
+def _robots(question: Mapping[str, Any], number: int) -> dict[str, Any]:
+    address, token = read_address(question["url"]), identity().product_token
+    file = RobotsFile.objects.filter(origin=address.origin).first()
+    if file is None:
+        raise CrawlError("It was forgotten meanwhile.")
+    body = bytes(file.body)
+    if read_robots(file.status, body, token).allows(address.url):
+        return {"said": "allows it"}
+    line = forbidding_line(body, token, address.url)
+    return {"said": f"forbids it{f' by the line “{line}”' if line else ''}"}
+
+
+ANSWERS: Mapping[InquiryKind, Callable[[Mapping[str, Any], int], dict[str, Any]]] = {
+    InquiryKind.TEST_FETCH: _test_fetch,
+    InquiryKind.TEXT_DIFF: _text_diff,
+    InquiryKind.ROBOTS: _robots,
+}

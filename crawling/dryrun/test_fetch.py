@@ -1,0 +1,255 @@
+"""A test fetch: what the first seeds of an order answer, before there is a crawl.
+
+Polite like any fetch, and like any fetch it holds a grant of the bank. It reads what strangers wrote,
+so it runs as a background job (`crawling.dryrun.inquiry_answers`), never in the web process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connections
+
+from crawling.allowlists import dial_policy, proxy_of
+from crawling.crawls.scope_tests import filters_of_order
+from crawling.crawls.seed_checks import seed_errors
+from crawling.dryrun.held_units import held_units
+from crawling.dryrun.inquiries import ask
+from crawling.dryrun.test_fetch_results import (
+    ANSWER_SECONDS,
+    LinkRuling,
+    SeedTestFetch,
+    TestFetchClock,
+    refused,
+    robots_in_words,
+    target_of,
+    too_late,
+)
+from crawling.errors import BadOrder
+from crawling.frontier.borrowed_hosts import BorrowedHost, borrow_hosts, return_host
+from crawling.frontier.robots_store import known_robots
+from crawling.identity import identity
+from crawling.models import Inquiry, InquiryKind
+from crawling.orders.order import CrawlOrder, read_order
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.pipeline.client import Client, RequestPolicy
+from crawling.pipeline.context import FetchContext, LinkJudge, RobotsPolicy
+from crawling.pipeline.preconditions import address_to_dial, refusal_by_robots
+from crawling.web.addresses import WEB, Address, read_address
+from crawling.web.documents.base import DocumentSource
+from crawling.web.documents.registry import read_document, reader_of
+from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.robots import as_read, fetch_robots
+from crawling.web.politeness import delay_after
+from crawling.web.recipients import Recipients
+from crawling.web.robots import MAX_ROBOTS_BYTES, forbidding_line
+from crawling.web.statuses import FetchStatus, explain, succeeded
+from dnscache.addresses import classify
+from dnscache.resolver import Resolution, resolve, resolve_many
+
+MOST_TRIED = 10
+#: the longest for all together; an operator waits in front of a page
+LONGEST_SECONDS = 25.0
+#: and before that for the bank's grant
+GRANT_SECONDS = 20.0
+#: a host that is free within this time is waited for
+SOON_SECONDS = 3.0
+MAX_BYTES = 2 * 1024 * 1024
+KIB_PER_SECOND = 4 * 1024
+#: of memory for each fetch: its document and robots.txt
+MIB_EACH = 3
+LINKS_SHOWN = 8
+TOO_SLOW_HOPS = "robots.txt redirects, and the delay between the hops is too long for this page"
+#: characters
+MOST_TITLE = 500
+
+
+def request_test_fetch(
+    fields: Mapping[str, Any], *, answers: Mapping[str, Any] | None = None, by: User | None
+) -> tuple[Inquiry | None, dict[str, str]]:
+    """Let a background job try the first seeds of an order.
+
+    Returns the inquiry, or, by field, the mistakes that must be mended first.
+    answers: of the form, as they are shown beside what comes back.
+    """
+    order, mistakes = read_order(_without_claim(fields))
+    mistakes = mistakes or (seed_errors(order) if order else {})
+    if mistakes:
+        return None, mistakes
+    question = {"order": _without_claim(fields), "answers": dict(answers or {})}
+    return ask(InquiryKind.TEST_FETCH, question, by=by), {}
+
+
+def _without_claim(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What is claimed for a crawl matters to none of its fetches."""
+    return {key: value for key, value in fields.items() if key != "claim"}
+
+
+def run_test_fetch(fields: Mapping[str, Any], *, number: int = 0) -> list[SeedTestFetch]:
+    """Fetch the first seeds of an order, with units of the bank for as many at a time as it gives.
+
+    Raises BadOrder, NoUnits.
+    """
+    order, mistakes = read_order(fields)
+    if order is None:
+        raise BadOrder(mistakes)
+    hosts = {read_address(seed).host_key for seed in order.seeds[:MOST_TRIED]}
+    wanted = {
+        "fetch_slots": len(hosts),
+        "dns_slots": len(hosts),
+        "memory": MIB_EACH * len(hosts),
+        "bandwidth": KIB_PER_SECOND,
+    }
+    label = f"test fetch {number}"
+    moment = held_units(wanted, label=label, reference=str(number), wait_seconds=GRANT_SECONDS)
+    with moment as (units, lost):
+        return _fetch_all(order, units, lost)
+
+
+def _fetch_all(order: CrawlOrder, units: Mapping[str, int], lost: threading.Event) -> list[SeedTestFetch]:
+    at_a_time = min(units.get("fetch_slots", 1), max(1, units.get("memory", MIB_EACH) // MIB_EACH))
+    addresses = [read_address(seed) for seed in order.seeds[:MOST_TRIED]]
+    by_host: defaultdict[str, list[Address]] = defaultdict(list)
+    for address in addresses:
+        by_host[address.host_key].append(address)
+    resolutions = resolve_many(
+        {address.hostname for address in addresses if address.hostname},
+        parallel=units.get("dns_slots", 1),
+        deadline=ANSWER_SECONDS,
+    )
+    hosts = borrow_hosts(list(by_host), soon_seconds=SOON_SECONDS, seconds=LONGEST_SECONDS + SOON_SECONDS)
+    rate = Bandwidth(units.get("bandwidth", KIB_PER_SECOND) * 1024)
+    known = known_robots({address.origin for address in addresses})
+    rounds = _TestFetchRound(order, resolutions, known, rate, lost)
+    with ThreadPoolExecutor(max_workers=at_a_time) as threads:
+        done = threads.map(lambda name: rounds.try_host(by_host[name], hosts.get(name)), by_host)
+        found = {trial.url: trial for trials in done for trial in trials}
+    return [found[address.url] for address in addresses]
+
+
+class _TestFetchRound:
+    """What the threads share, one a host; each keeps its host's delay."""
+
+    def __init__(
+        self,
+        order: CrawlOrder,
+        resolutions: Mapping[str, Resolution],
+        robots: Mapping[str, tuple[int, bytes]],
+        bandwidth: Bandwidth,
+        lost: threading.Event,
+    ) -> None:
+        who = identity()
+        self._lost = lost
+        self._order, self._resolutions, self._robots = order, resolutions, dict(robots)
+        self._ends_at = time.monotonic() + LONGEST_SECONDS
+        policy = RequestPolicy(
+            who.user_agent,
+            FetchingPart.model_validate(order.model_dump(include=set(FetchingPart.model_fields))),
+            Recipients.of_seeds([read_address(seed) for seed in order.seeds]),
+        )
+        client = Client(policy, dial_policy(), bandwidth, MAX_BYTES, proxy=proxy_of(order.proxy), answer_seconds=ANSWER_SECONDS)
+        self._context = FetchContext(client, LinkJudge(filters_of_order(order)), RobotsPolicy(who.product_token))
+
+    def try_host(self, addresses: list[Address], host: BorrowedHost | None) -> list[SeedTestFetch]:
+        """Try a host's seeds one after the other, in a thread of their own."""
+        if host is None:
+            note = "Not tried: a crawl has this host now, or it rests after one; a host serves one at a time. Try again in a moment."
+            return [SeedTestFetch(address.url, note=note) for address in addresses]
+        clock = TestFetchClock(time.monotonic() + host.wait_seconds, self._order.delay_seconds, self._ends_at)
+        try:
+            return [self._try(address, clock) for address in addresses]
+        finally:
+            return_host(host, clock.delay)
+            connections.close_all()
+
+    def _try(self, address: Address, clock: TestFetchClock) -> SeedTestFetch:
+        if self._lost.is_set():
+            return SeedTestFetch(address.url, note="Not tried: the bank took back what this held.")
+        if address.scheme not in WEB:
+            return SeedTestFetch(address.url, note="Not tried: only http and https are tried here. The crawl itself will fetch it.")
+        resolution = self._resolutions[address.hostname]
+        dial, refusal = address_to_dial(resolution, address.port, self._context.client.dialling)
+        shown = dial or next(iter(resolution.addresses), "")
+        trial = SeedTestFetch(address.url, address=shown, address_class=classify(shown).replace("_", "-") if shown else "")
+        if refusal:
+            return refused(trial, refusal)
+        if address.origin not in self._robots:
+            if not clock.wait():
+                return too_late(trial, clock)
+            found = fetch_robots(address.origin, lambda hop, number: self._hop(hop, number, address, dial, clock))
+            assert found is not None, "each hop has an answer"
+            self._robots[address.origin] = as_read(found)
+            clock.rest()
+        status, body = self._robots[address.origin]
+        robots = self._context.robots.read(status, body)
+        clock.delay = max(clock.delay, delay_after(configured=self._order.delay_seconds, crawl_delay=robots.crawl_delay))
+        line = "" if robots.unavailable or robots.allows(address.url) else forbidding_line(body, self._context.robots.token, address.url)
+        trial = replace(trial, robots=robots_in_words(status, line), delay=clock.delay)
+        if refusal := refusal_by_robots(robots, address):
+            return refused(trial, refusal)
+        clock.delay_changed()
+        if not clock.wait():
+            return too_late(trial, clock)
+        fetched = self._context.get_document(address, dial)
+        clock.rest()
+        return self._told(trial, address, fetched)
+
+    def _hop(self, hop: Address, number: int, address: Address, dial: str, clock: TestFetchClock) -> Fetched:
+        if hop.host_key != address.host_key:
+            return self._at_another_host(hop)
+        if number:
+            clock.rest()
+            if not clock.wait():
+                return Fetched(FetchStatus.TIMED_OUT, error=TOO_SLOW_HOPS)
+        refusal = None
+        if hop.port != address.port:  # vetted anew even on the same host
+            dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._context.client.dialling)
+        return refusal or self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
+
+    def _at_another_host(self, hop: Address) -> Fetched:
+        """robots.txt leads to a host of its own pace: it is borrowed like the seeds' hosts."""
+        dial, refusal = address_to_dial(resolve(hop.hostname), hop.port, self._context.client.dialling)
+        if refusal:
+            return refusal
+        seconds = SOON_SECONDS + ANSWER_SECONDS
+        found = borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds)
+        host = found.get(hop.host_key)
+        if host is None:
+            status = FetchStatus.ROBOTS_UNAVAILABLE
+            error = f"robots.txt leads to {hop.host_key}, which a crawl has now, or which rests"
+            return Fetched(status, error=error)
+        try:
+            time.sleep(host.wait_seconds)  # politeness; SOON_SECONDS at most
+            return self._context.client.get(hop, dial, MAX_ROBOTS_BYTES)
+        finally:
+            return_host(host, self._order.delay_seconds)
+
+    def _told(self, trial: SeedTestFetch, address: Address, fetched: Fetched) -> SeedTestFetch:
+        trial = replace(
+            trial,
+            status=fetched.http_status or fetched.status,
+            sentence=fetched.error or explain(fetched.status),
+            content_type=fetched.content_type,
+            charset=fetched.charset or "",
+            bytes=len(fetched.body),
+            seconds=fetched.seconds,
+            final_url=target_of(address, fetched),
+        )
+        if not succeeded(fetched.status) or reader_of(fetched.content_type) is None:
+            return trial
+        document = read_document(DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset))
+        trial = replace(trial, title=document.title[:MOST_TITLE])
+        verdicts = tuple(LinkRuling(link.url, self._why_not(link)) for link in document.links[:LINKS_SHOWN])
+        return replace(trial, charset=document.charset, links=len(document.links), verdicts=verdicts)
+
+    def _why_not(self, link: Address) -> str:
+        ruling = self._context.links.filters.judge(link, depth=1)
+        return "" if ruling.admits else ruling.sentence

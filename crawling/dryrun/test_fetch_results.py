@@ -1,0 +1,109 @@
+"""What a test fetch says of each seed, and the clock that it keeps for each host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.statuses import is_redirect, succeeded
+
+#: the longest for one answer
+ANSWER_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class LinkRuling:
+    """Whether a crawl would follow a link, and if not, why."""
+
+    url: str
+    why_not: str
+
+
+@dataclass(frozen=True)
+class SeedTestFetch:
+    """What became of one seed. `note`: why it was not tried; then the rest is empty."""
+
+    url: str
+    note: str = ""
+    address: str = ""
+    address_class: str = ""
+    robots: str = ""
+    delay: float = 0.0
+    status: int = 0
+    sentence: str = ""
+    final_url: str = ""
+    content_type: str = ""
+    charset: str = ""
+    title: str = ""
+    bytes: int = 0
+    links: int = 0
+    verdicts: tuple[LinkRuling, ...] = ()
+    seconds: float = 0.0
+
+    @classmethod
+    def from_answer(cls, said: Mapping[str, Any]) -> SeedTestFetch:
+        """As it was before it became JSON."""
+        verdicts = tuple(LinkRuling(**verdict) for verdict in said["verdicts"])
+        return cls(**{**said, "verdicts": verdicts})
+
+    @property
+    def succeeded(self) -> bool:
+        return succeeded(self.status)
+
+
+@dataclass
+class TestFetchClock:
+    """A host's next free moment, in monotonic seconds; one thread's."""
+
+    free_at: float
+    delay: float
+    ends_at: float
+    rested_at: float = 0.0
+
+    def wait(self) -> bool:
+        """Wait until the host may be asked; False, at once, if that is too late for this page."""
+        if self.free_at > self.ends_at - ANSWER_SECONDS:
+            return False
+        # Politeness: nobody but this thread waits, and it has no other host.
+        time.sleep(max(0.0, self.free_at - time.monotonic()))
+        return True
+
+    def rest(self) -> None:
+        self.rested_at = time.monotonic()
+        self.free_at = self.rested_at + self.delay
+
+    def delay_changed(self) -> None:
+        """robots.txt asked for a longer delay: it counts from the fetch of robots.txt itself."""
+        if self.rested_at:
+            self.free_at = max(self.free_at, self.rested_at + self.delay)
+
+
+def robots_in_words(status: int, line: str) -> str:
+    if line:
+        return f"forbidden by “{line[:200]}”"
+    if 400 <= status < 500:
+        return "there is no robots.txt: allowed"
+    return "allowed" if 200 <= status < 300 else "could not be had"
+
+
+def refused(trial: SeedTestFetch, refusal: Fetched) -> SeedTestFetch:
+    return replace(trial, status=int(refusal.status), sentence=refusal.error)
+
+
+def too_late(trial: SeedTestFetch, clock: TestFetchClock) -> SeedTestFetch:
+    return replace(
+        trial, note=f"Not tried: with {clock.delay:g} s between two fetches from this host its turn comes too late for this page."
+    )
+
+
+def target_of(address: Address, fetched: Fetched) -> str:
+    if not is_redirect(fetched.status) or not fetched.location:
+        return ""
+    try:
+        return read_address(fetched.location, address.url).url
+    except BadUrl as error:
+        return str(error)

@@ -1,0 +1,133 @@
+"""`/api/trials`: make trials of the experiment, and read what came of them."""
+
+# No postponed annotations here: ninja reads them, and could not resolve names behind Django's decorator.
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.shortcuts import get_object_or_404
+from ninja import Body, Path, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from crawling.dashboard.base.api_parameters import LARGEST, Cursor, Limit
+from crawling.dashboard.base.api_permissions import CrawlApiRequest, may_add, may_view
+from crawling.experiments.as_json import as_dict
+from crawling.experiments.background_start import (
+    CHOICES,
+    DEFAULT_BOUND_SECONDS,
+    DEFAULT_REQUESTS,
+    DEFAULT_SEED,
+    LEAST_BOUND_SECONDS,
+    MOST_BOUND_SECONDS,
+    MOST_REQUESTS,
+    MOST_SEED,
+    start_trial,
+)
+from crawling.experiments.report import trial_view, trial_views
+from crawling.models.trials import Trial
+from crawling.paging import page_of
+
+trials = Router()
+TrialId = Annotated[int, Path(ge=1, le=LARGEST)]
+
+
+class NewTrial(Schema):
+    """How the trial is to be; what is left out is as the paper had it, at our speed."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"policy": "both", "requests": 100, "bound_seconds": 8.0, "seed": 1}]}
+    )
+    policy: Literal[*CHOICES] = Field("both", description="both: plain requests (naive), then the Banker's algorithm")  # type: ignore[valid-type]
+    requests: int = Field(DEFAULT_REQUESTS, ge=1, le=MOST_REQUESTS)
+    bound_seconds: float = Field(
+        DEFAULT_BOUND_SECONDS, ge=LEAST_BOUND_SECONDS, le=MOST_BOUND_SECONDS, description="a request that waits longer is locked"
+    )
+    seed: int = Field(DEFAULT_SEED, ge=0, le=MOST_SEED, description="the same seed makes the same requests")
+
+
+class RequestOut(Schema):
+    """A row of table 1 or 2: the first try at a request."""
+
+    label: str = Field(description="such as Locked:Request5")
+    number: int
+    started_at: datetime
+    waited_seconds: float
+    outcome: str = Field(description="completed, locked, breach or crashed")
+    deadlocked: bool = Field(description="when its bound passed, nobody who could finish could have helped it")
+    retries: int = Field(description="tries after the first")
+    retry_seconds: float = Field(description="what those waited")
+    in_the_end: str = Field(description="what became of the last try")
+    pages: int
+    detail: str
+
+
+class ResultOut(Schema):
+    """A row of table 3: what became of the first tries under one policy."""
+
+    policy: str
+    pool: int | None = Field(description="the pool made for it; null before its turn")
+    requests_done: int
+    seconds: float | None = Field(description="from the first start to the last end, retries included")
+    waited_seconds: float
+    waited_with_retries_seconds: float
+    locked: int
+    locked_percent: float
+    deadlocked: int
+    breaches: int
+    crashes: int
+    pages: int
+
+
+class ResultWithRequests(ResultOut):
+    requests: list[RequestOut]
+
+
+class TrialHead(Schema):
+    id: int
+    requests: int
+    bound_seconds: float
+    seed: int
+    policies: list[str]
+    state: str = Field(description="queued, running, finished or broken_off")
+    reason: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    by: str | None = Field(description="who started it; null: the command line")
+    ratio: float | None = Field(description="the Banker's total waiting as a part of plain requests'; the paper's is 0.763")
+
+
+class TrialOut(TrialHead):
+    results: list[ResultOut]
+
+
+class TrialDetail(TrialHead):
+    results: list[ResultWithRequests]
+
+
+class TrialPage(Schema):
+    items: list[TrialOut]
+    next: int | None
+
+
+@trials.get("", response=TrialPage, summary="List trials, the newest first")
+@may_view
+def index(request: CrawlApiRequest, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    found = Trial.objects.select_related("by")
+    rows, following = page_of(found if cursor is None else found.filter(pk__lt=cursor), limit)
+    views = trial_views(rows)
+    return {"items": [as_dict(view, with_requests=False) for view in views], "next": following}
+
+
+@trials.post("", response={201: TrialDetail}, summary="Start a trial in the background")
+@may_add
+def create(request: CrawlApiRequest, wanted: Annotated[NewTrial, Body()]) -> Status:
+    """The worker of the chores runs it; ask for it again to see how it goes."""
+    trial = start_trial(by=request.user, **wanted.dict())
+    return Status(201, as_dict(trial_view(trial), with_requests=True))
+
+
+@trials.get("/{trial_id}", response=TrialDetail, summary="A trial with every request")
+@may_view
+def show(request: CrawlApiRequest, trial_id: TrialId) -> dict[str, Any]:
+    return as_dict(trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=trial_id)), with_requests=True)

@@ -1,0 +1,170 @@
+"""One try at one request: take units piece by piece, fetch pages while holding them, give everything back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Protocol
+from uuid import UUID, uuid4
+
+from django.db import DatabaseError
+from django.utils import timezone
+
+from allocation.banker import Vector
+from allocation.errors import AllocationError, ClaimExceedsCapacity, RequestExceedsNeed
+from allocation.models import Pool, RequestState
+from allocation.selectors import outcome_of
+from allocation.services import RequestKind, RequestOutcome, cancel_request, finish_process, register_process, request_resources, take_lease
+from crawling.experiments.store import AttemptResult
+from crawling.experiments.waits import WaitRegistry
+from crawling.experiments.workload import CLASSES, WorkloadJob
+from crawling.models.trials import Trial, TrialOutcome
+from crawling.web.fetch.adapter import PinnedSession
+
+#: what a process of a trial is known by in the bank; the keeper makes no shift of it
+TRIAL_REF = "trial/"
+#: a waiter looks for itself so often, should nobody wake it
+LOOK_SECONDS = 5.0
+#: a wait ends at the bound by itself; should this program be killed, the bank ends it soon after, and serves nobody who is dead
+GRACE_SECONDS = 5.0
+
+
+class WaitBoundExceeded(Exception):
+    """The request has waited longer than the bound allows."""
+
+    def __init__(self, *, deadlocked: bool) -> None:
+        super().__init__(self.__doc__)
+        self.deadlocked = deadlocked
+
+
+class TrialStopped(Exception):
+    """The trial is being broken off."""
+
+
+class AttemptLost(Exception):
+    """A page could not be had, or the units were taken away."""
+
+
+class AttemptContext(Protocol):
+    """What the attempts of a trial under one policy have in common.
+
+    leases: process and epoch of every shift that is alive.
+    """
+
+    trial: Trial
+    pool: Pool
+    waits: WaitRegistry
+    leases: dict[int, int]
+    stopping: threading.Event
+
+    def fetch(self, session: PinnedSession, page: int) -> None:
+        """Fetch a page of the trial's web. Raises Lost, Stopped."""
+
+    def deadlocked_now(self) -> frozenset[int]:
+        """The processes that are truly deadlocked."""
+
+
+class RequestAttempt:
+    """One thread's; `leg` is what it shares with the others."""
+
+    def __init__(self, leg: AttemptContext, session: PinnedSession, job: WorkloadJob, number: int) -> None:
+        self._leg, self._session, self._job, self._number = leg, session, job, number
+        self._process: int | None = None
+        self._epoch: int | None = None
+        self._waited = 0.0
+        self._pages = 0
+
+    def run(self) -> AttemptResult:
+        """Try, and tell what became of it. Raises Stopped; whatever happens, nothing stays held."""
+        started_at = timezone.now()
+        outcome, deadlocked, detail = TrialOutcome.COMPLETED, False, ""
+        try:
+            self._work()
+        except WaitBoundExceeded as over:
+            outcome, deadlocked = TrialOutcome.LOCKED, over.deadlocked
+        except (RequestExceedsNeed, ClaimExceedsCapacity) as error:
+            outcome, detail = TrialOutcome.BREACH, str(error)
+        except (AttemptLost, AllocationError, DatabaseError) as error:
+            outcome, detail = TrialOutcome.CRASHED, str(error)
+        finally:
+            self._leave()
+        return AttemptResult(
+            self._job.number, self._number, started_at, timezone.now(), self._waited, outcome, deadlocked, pages=self._pages, detail=detail
+        )
+
+    def _work(self) -> None:
+        label = self._job.label if self._number == 1 else f"{self._job.label}, try {self._number}"
+        reference = f"{TRIAL_REF}{self._leg.trial.pk}/{label}"
+        self._process = register_process(pool=self._leg.pool.pk, label=label, run_ref=reference, maximum=by_key(self._job.claim)).pk
+        for step in self._job.steps:
+            self._take(step.amounts)
+            for page in step.pages:
+                self._leg.fetch(self._session, page)
+                self._pages += 1
+
+    def _take(self, amounts: Vector) -> None:
+        """Ask, and wait until it is there. Raises OverBound."""
+        assert self._process is not None
+        request_id = uuid4()
+        with self._leg.waits.expecting(request_id) as served:
+            outcome = request_resources(
+                process=self._process,
+                amounts=by_key(amounts),
+                request_id=request_id,
+                kind=RequestKind.STAGE if self._epoch else RequestKind.START,
+                epoch=self._epoch,
+                deadline_seconds=self._leg.trial.bound_seconds + GRACE_SECONDS,
+            )
+            if not outcome.granted:
+                outcome = self._await(request_id, served)
+        self._begin(outcome)
+
+    def _await(self, request_id: UUID, served: threading.Event) -> RequestOutcome:
+        """Wait for what was not to be had at once; only that counts as waiting, not how busy the machine is."""
+        began = time.monotonic()
+        try:
+            while (left := self._leg.trial.bound_seconds - self._waited - (time.monotonic() - began)) > 0:
+                outcome = self._look(request_id, served, left)
+                if outcome.granted:
+                    return outcome
+            return self._give_up(request_id)
+        finally:
+            self._waited += time.monotonic() - began
+
+    def _look(self, request_id: UUID, served: threading.Event, left: float) -> RequestOutcome:
+        served.wait(min(left, LOOK_SECONDS))
+        if self._leg.stopping.is_set():
+            raise TrialStopped
+        outcome = outcome_of(request_id)
+        if outcome is None or outcome.state not in (RequestState.WAITING, RequestState.GRANTED):
+            raise AttemptLost(f"The request was {outcome.state if outcome else 'rejected'} by the bank.")
+        return outcome
+
+    def _give_up(self, request_id: UUID) -> RequestOutcome:
+        """Raise OverBound, with what the bank's rows say at this moment, unless a grant came first."""
+        deadlocked = self._process in self._leg.deadlocked_now()
+        outcome = cancel_request(request_id=request_id)
+        if not outcome.granted:
+            raise WaitBoundExceeded(deadlocked=deadlocked)
+        return outcome
+
+    def _begin(self, outcome: RequestOutcome) -> None:
+        if self._epoch is None:
+            assert self._process is not None
+            assert outcome.epoch is not None
+            if not take_lease(process=self._process, epoch=outcome.epoch, worker=f"trial {self._leg.trial.pk}"):
+                raise AttemptLost("The lease of its units was over before it began.")
+            self._epoch = outcome.epoch
+            self._leg.leases[self._process] = outcome.epoch
+
+    def _leave(self) -> None:
+        """Give everything back, and wake whom that served. Should the bank be out of reach, the lease runs out."""
+        if self._process is not None:
+            self._leg.leases.pop(self._process, None)
+            finish_process(process=self._process)
+            self._leg.waits.wake()
+
+
+def by_key(amounts: Vector) -> Mapping[str, int]:
+    return {key: units for (key, _, _), units in zip(CLASSES, amounts, strict=True) if units}

@@ -1,0 +1,132 @@
+"""One policy of a trial at work: its pool, its threads, and what they share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import replace
+
+from django.conf import settings
+from django.db import OperationalError, connections
+from django.db.models import OuterRef, Q, Subquery
+
+from allocation.models import Policy, Process, ProcessState, Request, RequestState
+from allocation.services import NewClass, create_pool, renew_lease
+from crawling.experiments import store
+from crawling.experiments.attempt import AttemptLost, RequestAttempt, TrialStopped
+from crawling.experiments.closure import deadlocked
+from crawling.experiments.synthetic_web import HOST
+from crawling.experiments.waits import WaitRegistry
+from crawling.experiments.workload import CLASSES, Workload, WorkloadJob
+from crawling.models.trials import Trial, TrialOutcome, TrialPolicy
+from crawling.web.fetch.adapter import PinnedSession
+from crawling.web.fetch.http import fetch
+
+#: a request that was locked so often stays so: the trial must end
+MOST_ATTEMPTS = 10
+MAX_PAGE_BYTES = 64 * 1024
+ANSWER_SECONDS = 10.0
+SIGN_OF_LIFE_SECONDS = 2.0
+HEADERS = {"User-Agent": "crawlsite-trial", "Connection": "keep-alive"}
+
+
+class PolicyRun:
+    """Runs a workload under one policy, in a pool made for it, which is left to be looked at."""
+
+    def __init__(self, trial: Trial, policy: str, workload: Workload, web: str) -> None:
+        self.trial, self.policy = trial, policy
+        at_once = policy == TrialPolicy.ALL_AT_ONCE
+        self._workload = replace(workload, jobs=tuple(job.at_once() for job in workload.jobs)) if at_once else workload
+        classes = [NewClass(*one, capacity) for one, capacity in zip(CLASSES, workload.capacity, strict=True)]
+        bank = Policy.BANKER if policy == TrialPolicy.BANKER else Policy.NAIVE
+        self.pool = create_pool(name=trial.pool_name(policy), classes=classes, policy=bank, is_experiment=True)
+        self.waits = WaitRegistry()
+        #: process and epoch of every shift that is alive
+        self.leases: dict[int, int] = {}
+        self.stopping = threading.Event()
+        self._web = web
+        self._to_do = deque((job, 1) for job in self._workload.jobs)
+
+    def run(self) -> None:
+        """Work everything off. Raises what a thread raised, after all of them have given back what they held."""
+        over = threading.Event()
+        keeping = threading.Thread(target=self._keep_alive, args=(over,), name="trial leases", daemon=True)
+        keeping.start()
+        try:
+            with ThreadPoolExecutor(self._workload.at_a_time, thread_name_prefix="trial") as threads:
+                self._await([threads.submit(self._work) for _ in range(self._workload.at_a_time)])
+        finally:
+            over.set()
+            keeping.join()
+
+    def fetch(self, session: PinnedSession, page: int) -> None:
+        """Fetch a page of the trial's web. Raises Lost."""
+        if self.stopping.is_set():
+            raise TrialStopped
+        fetched = fetch(session, f"{self._web}/{page}", address=HOST, headers=HEADERS, max_bytes=MAX_PAGE_BYTES)
+        if fetched.status != 200:
+            raise AttemptLost(f"Page {page} could not be had: {fetched.error or fetched.status}")
+
+    def deadlocked_now(self) -> frozenset[int]:
+        """The processes that are truly deadlocked. One statement reads the bank, so it sees one moment."""
+        wanted = Request.objects.filter(process=OuterRef("pk"), state=RequestState.WAITING).values("amounts")[:1]
+        rows = Process.objects.filter(pool=self.pool, state=ProcessState.ACTIVE).annotate(wanted=Subquery(wanted))
+        found = list(rows.filter(Q(holding=True) | Q(wanted__isnull=False)).values_list("pk", "allocated", "wanted", "pool__available"))
+        if not found:
+            return frozenset()
+        allocation = {pk: tuple(allocated) for pk, allocated, _, _ in found}
+        waiting = {pk: tuple(amounts) for pk, _, amounts, _ in found if amounts}
+        return deadlocked(tuple(found[0][3]), allocation, waiting)
+
+    def _await(self, futures: list[Future[None]]) -> None:
+        try:
+            for future in as_completed(futures):
+                future.result()
+        finally:
+            # Without a fault all have ended; after one, or Ctrl-C, the others are told to.
+            self.stopping.set()
+            self.waits.wake_all()
+
+    def _work(self) -> None:
+        """One thread's: the next request, until there is none. What was locked goes to the end of the line."""
+        session = PinnedSession(answer_seconds=ANSWER_SECONDS, answer_bytes=2 * MAX_PAGE_BYTES)
+        try:
+            while not self.stopping.is_set() and (task := self._next()):
+                job, attempt = task
+                tried = RequestAttempt(self, session, job, attempt).run()
+                store.record(self.trial, self.policy, tried)
+                if tried.outcome == TrialOutcome.LOCKED and attempt < MOST_ATTEMPTS:
+                    self._to_do.append((job, attempt + 1))
+        except TrialStopped:
+            return
+        finally:
+            session.close()
+            connections.close_all()
+
+    def _renew(self) -> None:
+        for process, epoch in list(self.leases.items()):
+            renew_lease(process=process, epoch=epoch)
+
+    def _next(self) -> tuple[WorkloadJob, int] | None:
+        try:
+            return self._to_do.popleft()
+        except IndexError:
+            return None
+
+    def _keep_alive(self, over: threading.Event) -> None:
+        """Renew leases at a third of their time, and say that the trial goes on."""
+        every = settings.BANK_LEASE_SECONDS / 3
+        renewed_at = time.monotonic()
+        try:
+            while not over.wait(min(SIGN_OF_LIFE_SECONDS, every)):
+                try:
+                    store.sign_of_life(self.trial)
+                    if time.monotonic() - renewed_at >= every:
+                        renewed_at = time.monotonic()
+                        self._renew()
+                except OperationalError:  # PostgreSQL restarts, say: the next turn tries again
+                    connections.close_all()
+        finally:
+            connections.close_all()

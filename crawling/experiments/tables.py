@@ -1,0 +1,35 @@
+"""Tables 1, 2 and 3 of a trial as the command line prints them."""
+
+from __future__ import annotations
+
+from django.utils.timezone import localtime
+from rich.table import Table
+
+from crawling.experiments.report import PolicyResult, TrialView
+
+
+def request_table(number: int, column: PolicyResult, bound_seconds: float) -> Table:
+    """Table 1 or 2: every request under one policy."""
+    title = f"Table {number}. {column.policy.label}"
+    table = Table("request", "started", title=title, title_justify="left", box=None, pad_edge=False)
+    for heading in ("waited s", "bound s", "tries"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for entry in column.entries:
+        remark = "truly deadlocked" if entry.deadlocked else entry.detail
+        started = f"{localtime(entry.started_at):%H:%M:%S}"
+        table.add_row(entry.label, started, f"{entry.waited_seconds:.2f}", f"{bound_seconds:g}", str(1 + entry.retries), remark)
+    return table
+
+
+def policy_table(view: TrialView) -> Table:
+    """Table 3: the policies beside each other."""
+    table = Table("policy", title="Table 3. The policies compared", title_justify="left", box=None, pad_edge=False)
+    headings = ("waited s", "with retries s", "over the bound", "%", "truly deadlocked", "breaches", "crashes", "took s")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for one in view.columns:
+        numbers = (one.locked, f"{one.locked_percent:.0f}", one.deadlocked, one.breaches, one.crashes)
+        seconds = (one.waited_seconds, one.waited_with_retries_seconds)
+        table.add_row(one.policy.label, *(f"{s:.1f}" for s in seconds), *map(str, numbers), f"{one.seconds or 0:.1f}")
+    return table

@@ -1,0 +1,100 @@
+"""The trials pages: how often requests lock each other, with and without the Banker's algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required, permission_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from crawling.dashboard.base.requests import asked_number
+from crawling.dashboard.base.responses import Download, send
+from crawling.dashboard.base.spreadsheets import csv_lines
+from crawling.errors import CrawlError
+from crawling.experiments.background_start import start_trial
+from crawling.experiments.figure import WaitingFigure, draw
+from crawling.experiments.form import TrialForm
+from crawling.experiments.published_results import ERRATA, PAPER_RATIO, PAPER_ROWS
+from crawling.experiments.report import PolicyResult, TrialView, trial_view, trial_views
+from crawling.models.trials import Trial, TrialOutcome
+from crawling.paging import page_of
+
+A_PAGE = 20
+#: what is told of a try in a file
+TRIED = ("policy", "number", "attempt", "started_at", "ended_at", "waited_seconds", "outcome", "deadlocked", "pages", "detail")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+@vary_on_headers("HX-Request")
+def trials(request: HttpRequest) -> HttpResponse:
+    """List the trials, and let operators start one."""
+    if request.method == "POST":
+        return _start(request)
+    return _list(request, TrialForm())
+
+
+@require_safe
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+@vary_on_headers("HX-Request")
+def trial(request: HttpRequest, pk: int) -> HttpResponse:
+    """Tables 1, 2 and 3, figure 3, and what they mean."""
+    view = trial_view(get_object_or_404(Trial.objects.select_related("by"), pk=pk))
+    context = {"view": view, "figure": _figure(view), "paper": PAPER_ROWS, "paper_ratio": PAPER_RATIO, "errata": ERRATA}
+    return _live(request, "trials/trial.html", "trials/_trial.html", context)
+
+
+@permission_required("crawling.add_crawljob", raise_exception=True)
+def _start(request: HttpRequest) -> HttpResponse:
+    assert isinstance(request.user, User)
+    form = TrialForm(request.POST)
+    if not form.is_valid():
+        return _list(request, form, status=422)
+    try:
+        return redirect(start_trial(by=request.user, **form.cleaned_data))
+    except CrawlError as error:
+        messages.error(request, str(error))
+        return redirect("trials:trials")
+
+
+@require_GET
+@login_required
+@permission_required("crawling.view_crawljob", raise_exception=True)
+def numbers(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Every try of a trial, which is what figure 3 is drawn from."""
+    tries = get_object_or_404(Trial, pk=pk).tries.values(*TRIED)
+    lines = csv_lines(TRIED, ([one[name] for name in TRIED] for one in tries))
+    return send(Download(f"trial-{pk}.csv", "text/csv; charset=utf-8", lines))
+
+
+def _list(request: HttpRequest, form: TrialForm, status: int = 200) -> HttpResponse:
+    found, before = Trial.objects.select_related("by"), asked_number(request, "before")
+    rows, older = page_of(found if before is None else found.filter(pk__lt=before), A_PAGE)
+    context = {"views": trial_views(rows), "older": older, "before": before, "form": form}
+    return _live(request, "trials/trials.html", "trials/_trials.html", context, status)
+
+
+def _live(request: HttpRequest, page: str, fragment: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    is_refresh = bool(getattr(request, "htmx", False))
+    return render(request, fragment if is_refresh else page, context, status=status)
+
+
+def _figure(view: TrialView) -> WaitingFigure | None:
+    """Figure 3, each policy from its own first request on; nothing until there is one."""
+    series = {column.policy.label: list(_points(column)) for column in view.columns if column.entries}
+    return draw(series, bound_seconds=view.trial.bound_seconds) if series else None
+
+
+def _points(column: PolicyResult) -> Iterable[tuple[float, float, bool]]:
+    began = min(entry.started_at for entry in column.entries)
+    for entry in column.entries:
+        yield (entry.started_at - began).total_seconds(), entry.waited_seconds, entry.outcome == TrialOutcome.LOCKED

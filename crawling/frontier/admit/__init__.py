@@ -1,0 +1,1 @@
+"""New URLs on their way into a run's frontier."""

@@ -1,0 +1,38 @@
+"""Seeds that are added to a run at work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crawling.frontier.admit.refusals import drop_verdicts
+from crawling.frontier.admit.schedule import schedule_found_urls
+from crawling.frontier.exclusion import readmit
+from crawling.frontier.types import Candidate
+from crawling.models import Run, Url, UrlState, Verdict
+from crawling.web.addresses import Address, fingerprint
+from crawling.web.statuses import FetchStatus
+
+#: what a rule or a hand kept out comes back when it is asked for by name
+KEPT_OUT = (FetchStatus.FILTERED, FetchStatus.TAKEN_OUT)
+
+
+def known_urls(run: Run, addresses: Sequence[Address]) -> dict[str, UrlState]:
+    """Those that the run has met, with what became of them so far."""
+    marks = [fingerprint(address.url) for address in addresses]
+    wanted = {address.url for address in addresses}
+    rows = Url.objects.filter(run=run, fingerprint__in=marks).values_list("url", "state")
+    return {url: UrlState(state) for url, state in rows if url in wanted}
+
+
+def add_seeds(run: Run, addresses: Sequence[Address], *, numbers: Sequence[int]) -> int:
+    """Queue those that the run has not met, and those that rules or hands have kept out; returns how many.
+
+    What waits already waits as a seed from now on. The caller holds the run's lock.
+    """
+    marks = [fingerprint(address.url) for address in addresses]
+    drop_verdicts(run.pk, Verdict.objects.filter(run=run, fingerprint__in=marks, url__in=[address.url for address in addresses]))
+    out = Url.objects.filter(run=run, fingerprint__in=marks, state=UrlState.EXCLUDED, status__in=KEPT_OUT)
+    ids = list(out.values_list("pk", flat=True))
+    Url.objects.filter(pk__in=ids).update(depth=0, via=None)  # rules pass seeds, so the next look at them leaves it in
+    added = schedule_found_urls(run, [Candidate(address, depth=0, via=None) for address in addresses], numbers=numbers)
+    return added + (readmit(run.pk, ids) if ids else 0)

@@ -1,0 +1,126 @@
+"""What the pages of each pattern are worth: those of a trap hold nothing new."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.admit.quarantine import hold, log_quarantine
+from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.models import Run, TrapPattern
+from crawling.scope.trap_gate import TrapState
+from crawling.scope.trap_patterns import LATEST, LEAST_YIELD, MOST_ON_TRIAL, Pattern
+from crawling.web.simhash import folded, is_alike
+
+#: texts of a pattern that the next is compared with, and patterns that a shift remembers
+COMPARED = 64
+MOST_PATTERNS = 5_000
+#: a pattern becomes a row once a shift has fetched so many of its pages: most patterns have only one
+WATCHED_FROM = 5
+
+ADD_YIELDS = """
+INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, fetched, fresh, found_at)
+SELECT %s, new.key, new.pattern, '', 'watched', new.fetched, new.fresh, clock_timestamp()
+FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS new(key, pattern, fetched, fresh)
+ON CONFLICT (run_id, key) DO UPDATE SET fetched = p.fetched + excluded.fetched, fresh = p.fresh + excluded.fresh
+RETURNING p.key, p.state, p.fetched, p.fresh
+"""
+
+
+@dataclass
+class PatternWorth:
+    """Of one pattern: the latest texts that were new, whether each of the latest pages led to more
+    of its kind, and the pages that its row does not count yet.
+
+    short_texts: those of too few letters for a simhash.
+    """
+
+    pattern: Pattern
+    texts: deque[int] = field(default_factory=lambda: deque(maxlen=COMPARED))
+    short_texts: deque[bytes] = field(default_factory=lambda: deque(maxlen=COMPARED))
+    leads_on: deque[bool] = field(default_factory=lambda: deque(maxlen=LATEST))
+    fetched: int = 0
+    fresh: int = 0
+    is_row: bool = False
+
+    @property
+    def is_growing(self) -> bool:
+        return 2 * sum(self.leads_on) >= LATEST
+
+    def count(self, answer: ServerAnswer, *, is_copy: bool, leads_on: bool) -> None:
+        """Count a page. A copy is worth nothing, nor is one that says what one of the latest said."""
+        self.leads_on.append(leads_on)
+        self.fetched += 1
+        self.fresh += not is_copy and self._says_something_new(answer)
+        self.is_row = self.is_row or self.fetched >= WATCHED_FROM
+
+    def _says_something_new(self, answer: ServerAnswer) -> bool:
+        if answer.simhash is None:
+            short = folded(answer.abstract)  # which holds all of so short a text
+            is_new = short not in self.short_texts
+            self.short_texts += [short] if is_new else []
+            return is_new
+        is_new = not is_alike(answer.simhash, self.texts)
+        self.texts += [answer.simhash] if is_new else []
+        return is_new
+
+
+class PatternWatch:
+    """The patterns that a shift has fetched pages of, the latest MOST_PATTERNS of them."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[int, PatternWorth] = {}
+
+    def count(
+        self,
+        outcome: UrlOutcome,
+        originals: Mapping[bytes, int],
+        known: Collection[str],
+    ) -> PatternWorth | None:
+        """Count a page under its pattern, if it has one and was read. known: URLs found again."""
+        answer = outcome.answer
+        if answer is None or answer.pattern is None or not answer.digest:
+            return None
+        tally = self._tallies.pop(answer.pattern.key, None) or PatternWorth(answer.pattern)
+        self._tallies[answer.pattern.key] = tally
+        if len(self._tallies) > MOST_PATTERNS:
+            del self._tallies[next(iter(self._tallies))]
+        is_copy = originals.get(answer.digest, outcome.url_id) != outcome.url_id
+        alike = [link for link in outcome.links if link.pattern == answer.pattern.key]
+        leads_on = any(link.address.url not in known for link in alike)
+        tally.count(answer, is_copy=is_copy, leads_on=leads_on)
+        return tally
+
+
+def watch_yields(
+    cursor: CursorWrapper,
+    run: Run,
+    outcomes: Sequence[UrlOutcome],
+    originals: Mapping[bytes, int],
+    known: Collection[str],
+    watch: PatternWatch,
+) -> int:
+    """Count what a batch's pages were worth, and hold the URLs of patterns that yield too little; returns how many those were.
+
+    known: links of the batch that the run had before. The caller holds the run's lock.
+    """
+    counted = [watch.count(outcome, originals, known) for outcome in outcomes]
+    tallies = {tally.pattern.key: tally for tally in counted if tally and tally.is_row}
+    if not tallies:
+        return 0
+    rows = [(key, tallies[key].pattern.text, tallies[key].fetched, tallies[key].fresh) for key in sorted(tallies)]
+    cursor.execute(ADD_YIELDS, [run.pk, *map(list, zip(*rows, strict=True))])
+    held = 0
+    for key, state, fetched, fresh in cursor.fetchall():
+        tallies[key].fetched = tallies[key].fresh = 0
+        is_poor = fetched >= MOST_ON_TRIAL and fresh < LEAST_YIELD * fetched and tallies[key].is_growing
+        if state == TrapState.WATCHED and is_poor:
+            TrapPattern.objects.filter(run=run, key=key).update(state=TrapState.QUARANTINED, rule="yield")
+            log_quarantine(run.pk, tallies[key].pattern)
+            held += hold(cursor, run.pk, key)
+        elif state == TrapState.QUARANTINED:  # found in the moment before the shift heard of it
+            held += hold(cursor, run.pk, key)
+    return held

@@ -1,0 +1,128 @@
+"""URLs of patterns that look like traps: held out of their queues until an operator has approved or banned the pattern."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.admit.schedule import schedule_urls
+from crawling.frontier.run_counts import ADD_COUNTS, COUNT_DONE, COUNT_STATUSES
+from crawling.frontier.types import Candidate
+from crawling.models import Level, Run, TrapPattern, UrlState
+from crawling.run_log import write
+from crawling.scope.trap_gate import TrapState
+from crawling.scope.trap_patterns import REASONS, Pattern
+from crawling.web.statuses import FetchStatus
+
+#: a pattern that is known keeps the operator's word
+ADD_PATTERNS = """
+INSERT INTO crawling_trappattern AS p (run_id, key, pattern, rule, state, found_at)
+SELECT %s, new.*, 'quarantined', clock_timestamp() FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new
+ON CONFLICT (run_id, key) DO UPDATE SET state = CASE WHEN p.state = 'watched' THEN 'quarantined' ELSE p.state END
+RETURNING p.key, p.state, xmax = 0
+"""
+
+HOLD = f"""
+WITH held AS (
+    UPDATE crawling_url SET state = '{UrlState.QUARANTINED}', due_at = NULL
+    WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUEUED}' RETURNING queue_id
+), counted AS (SELECT queue_id, count(*) AS n FROM held GROUP BY queue_id), queues AS (
+    UPDATE crawling_hostqueue q SET queued = q.queued - counted.n FROM counted WHERE q.id = counted.queue_id
+)
+SELECT count(*) FROM held
+"""  # noqa: S608 - the states are constants
+
+LET_GO = f"""
+WITH back AS (
+    UPDATE crawling_url SET state = '{UrlState.QUEUED}'
+    WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNING queue_id
+), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id), queues AS (
+    UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
+    FROM counted WHERE q.id = counted.queue_id
+)
+SELECT count(*) FROM back
+"""  # noqa: S608 - the states are constants
+
+BAN = f"""
+UPDATE crawling_url SET state = '{UrlState.EXCLUDED}', status = %s, error = %s
+WHERE run_id = %s AND pattern = %s AND state = '{UrlState.QUARANTINED}' RETURNING queue_id
+"""  # noqa: S608 - the states are constants
+
+
+def states_of(run_id: int) -> Mapping[int, TrapState]:
+    """What is thought of the run's patterns, of those that matter to new links."""
+    rows = TrapPattern.objects.filter(run=run_id).exclude(state=TrapState.WATCHED).values_list("key", "state")
+    return {key: TrapState(state) for key, state in rows}
+
+
+def catch(
+    cursor: CursorWrapper, run: Run, trapped: Sequence[Candidate], *, numbers: Sequence[int], gains: dict[str, float] | None = None
+) -> int:
+    """Take up URLs of suspicious patterns without queueing them; returns how many were new. The caller holds the run's lock."""
+    caught = schedule_urls(run, trapped, numbers=numbers, state=UrlState.QUARANTINED, gains=gains)
+    patterns = {candidate.trap.key: candidate.trap for candidate in trapped if candidate.trap}
+    keys = sorted(patterns)
+    cursor.execute(ADD_PATTERNS, [run.pk, keys, [patterns[key].text for key in keys], [patterns[key].rule or "yield" for key in keys]])
+    for key, state, is_new in cursor.fetchall():
+        if is_new:
+            log_quarantine(run.pk, patterns[key])
+        elif state == TrapState.APPROVED:  # in the moment before the shift heard of it
+            caught -= let_go(cursor, run.pk, key)
+    return caught
+
+
+def hold(cursor: CursorWrapper, run_id: int, key: int) -> int:
+    """Take what waits of a pattern out of its queues; returns how many URLs that were. The caller holds the run's lock."""
+    cursor.execute(HOLD, [run_id, key])
+    return int(cursor.fetchone()[0])
+
+
+def let_go(cursor: CursorWrapper, run_id: int, key: int) -> int:
+    """Put what is held of a pattern back into its queues; returns how many URLs that were. The caller holds the run's lock."""
+    cursor.execute(LET_GO, [run_id, key])
+    return int(cursor.fetchone()[0])
+
+
+def log_quarantine(run_id: int, pattern: Pattern) -> None:
+    """Say in the run's log what is held, and why."""
+    why = REASONS[pattern.rule or "yield"]
+    write(
+        run_id,
+        f"Quarantined as a possible trap: {pattern.text} ({why}). URLs like it wait until you approve or ban them.",
+        level=Level.WARNING,
+    )
+
+
+def approve_pattern(run: Run, pattern: TrapPattern) -> int:
+    """Queue what is held of a pattern, and let its links in from now on; returns how many URLs that were.
+
+    The caller holds the run's lock.
+    """
+    with connection.cursor() as cursor:
+        count = let_go(cursor, run.pk, pattern.key)
+        cursor.execute(ADD_COUNTS, _changed(run.pk, quarantined=-count))
+    TrapPattern.objects.filter(pk=pattern.pk).update(state=TrapState.APPROVED)
+    return count
+
+
+def ban_pattern(run: Run, pattern: TrapPattern) -> int:
+    """Exclude what is held and what waits of a pattern, and drop its links from now on. The caller holds the run's lock."""
+    with connection.cursor() as cursor:
+        waiting = hold(cursor, run.pk, pattern.key)
+        cursor.execute(BAN, [FetchStatus.TRAP, FetchStatus.TRAP.sentence, run.pk, pattern.key])
+        done = Counter(queue for (queue,) in cursor.fetchall())
+        count = done.total()
+        if count:
+            cursor.execute(COUNT_DONE, [list(done), list(done.values())])
+            cursor.execute(COUNT_STATUSES, [run.pk, [UrlState.EXCLUDED.value], [int(FetchStatus.TRAP)], [count]])
+        cursor.execute(ADD_COUNTS, _changed(run.pk, quarantined=waiting - count, excluded=count))
+    TrapPattern.objects.filter(pk=pattern.pk).update(state=TrapState.BANNED)
+    return count
+
+
+def _changed(run_id: int, *, quarantined: int, excluded: int = 0) -> list[int]:
+    """Values of ADD_COUNTS for URLs that only changed their state."""
+    return [run_id, 0, 0, 0, 0, 0, excluded, 0, quarantined, 0, 0]

@@ -1,0 +1,59 @@
+"""What is changed by a link to a URL that the run knows already and that still waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.types import Candidate
+from crawling.models import UrlState
+from crawling.orders.ranking import Ranking
+
+#: it is now said to be found on the page from which the way to it is shortest
+SHORTEN = """
+UPDATE crawling_url u SET depth = short.depth, via = short.via, redirects = short.redirects, rank = coalesce(short.rank, u.rank)
+FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[]) AS short(fingerprint, depth, via, redirects, rank)
+WHERE u.run_id = %s AND u.fingerprint = short.fingerprint
+"""
+
+#: only best-first has back-links to add to; the sum with nothing is nothing
+GAIN = """
+UPDATE crawling_url u SET rank = u.rank - %s * more.gain, backlinks = u.backlinks + more.gain
+FROM unnest(%s::bigint[], %s::float8[]) AS more(fingerprint, gain)
+WHERE u.run_id = %s AND u.fingerprint = more.fingerprint
+"""
+
+WAITING = {UrlState.QUEUED, UrlState.QUARANTINED}
+#: what is being fetched may yet be tried again, and OPIC has it spend what it has when it is done
+UNFINISHED = WAITING | {UrlState.IN_PROCESS}
+
+
+class Rediscovery(NamedTuple):
+    """A candidate and what the row of its URL says."""
+
+    fingerprint: int
+    candidate: Candidate
+    depth: int
+    state: str
+
+
+def update_known_urls(cursor: CursorWrapper, run_id: int, ranking: Ranking, met: Sequence[Rediscovery], gains: dict[str, float]) -> None:
+    """Let the least depth count, and let gains be received. The caller holds the run's lock."""
+    shorter = [row for row in met if row.candidate.depth < row.depth and row.state in WAITING]
+    if shorter:
+        cursor.execute(
+            SHORTEN,
+            [
+                [row.fingerprint for row in shorter],
+                [row.candidate.depth for row in shorter],
+                [row.candidate.via for row in shorter],
+                [row.candidate.redirects for row in shorter],
+                [None if ranking.order.counts_links else ranking.rank("", row.candidate.depth, 0.0) for row in shorter],
+                run_id,
+            ],
+        )
+    received = {row.fingerprint: gain for row in met if row.state in UNFINISHED and (gain := gains.pop(row.candidate.address.url, 0.0))}
+    if received:
+        cursor.execute(GAIN, [ranking.step, list(received), list(received.values()), run_id])

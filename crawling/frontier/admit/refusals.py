@@ -1,0 +1,150 @@
+"""Remember what was kept out of a run, one row a URL, so that `why not?` has an answer."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Sum
+
+from crawling.frontier.bulk_insert import copy_in
+from crawling.frontier.types import Refusal
+from crawling.models import Verdict, VerdictCount
+from crawling.scope.filters import Rule, Ruling
+from crawling.web.addresses import Address, fingerprint
+
+#: rows of a run; what is beyond is only counted
+MOST_ROWS = 20_000
+#: refused URLs that a shift remembers
+CAPACITY = 50_000
+
+ADD_LINKS = """
+UPDATE crawling_verdict v SET links = v.links + met.n, depth = least(v.depth, met.depth), hops = least(v.hops, met.hops)
+FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[], %s::int[]) AS met(fingerprint, url, n, depth, hops)
+WHERE v.run_id = %s AND v.fingerprint = met.fingerprint AND v.url = met.url
+"""
+
+ADD_COUNTS = """
+INSERT INTO crawling_verdictcount AS c (run_id, rule, kept, more)
+SELECT %s, * FROM unnest(%s::text[], %s::int[], %s::int[])
+ON CONFLICT (run_id, rule) DO UPDATE SET kept = c.kept + excluded.kept, more = c.more + excluded.more
+"""
+
+
+class Refusals:
+    """What a shift has refused, the latest CAPACITY of it; shared by its toes. The database hears of each URL once, and of the pages
+    that it was met on besides when `take` is asked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, Refusal] = {}
+        self._final: set[str] = set()
+        self._again: Counter[str] = Counter()
+
+    def again(self, url: str) -> bool:
+        """Whether the URL was refused for what it is; then it is counted, and need not be judged."""
+        if url not in self._final:
+            return False
+        with self._lock:
+            self._again[url] += 1
+        return True
+
+    def first(self, link: Address, ruling: Ruling, *, depth: int, hops: int, via: int | None, is_final: bool) -> Refusal | None:
+        """What to write down of a link that was refused; None: it is known, and no nearer this time.
+
+        is_final: it would be refused wherever it is met.
+        """
+        with self._lock:
+            known = self._known.get(link.url)
+            if known and known.depth <= depth and known.hops <= hops and known.rule is ruling.rule:
+                self._again[link.url] += 1
+                return None
+            refusal = Refusal(link.url, ruling.rule, ruling.sentence, depth, hops, via)
+            self._known[link.url] = refusal
+            if is_final:
+                self._final.add(link.url)
+            if len(self._known) > CAPACITY:
+                oldest = next(iter(self._known))
+                del self._known[oldest]
+                self._final.discard(oldest)
+            return refusal
+
+    def forget(self) -> None:
+        """Other rules hold from now on."""
+        with self._lock:
+            self._known.clear()
+            self._final.clear()
+
+    def take(self) -> Mapping[str, int]:
+        """How often URLs were met again since the last time."""
+        with self._lock:
+            met, self._again = self._again, Counter()
+        return met
+
+
+def keep_refusals(cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal], *, revision: str) -> None:
+    """Write refusals down, as far as the run has room. The caller holds the run's lock."""
+    once: dict[str, Refusal] = {}
+    for refusal in refusals:
+        once.setdefault(refusal.url, refusal)
+    marks = {fingerprint(url): refusal for url, refusal in once.items()}
+    known = set(Verdict.objects.filter(run=run_id, fingerprint__in=marks).values_list("fingerprint", flat=True))
+    met = [marks[mark] for mark in known]
+    if met:
+        _add_links(cursor, run_id, met)
+    new = [(mark, refusal) for mark, refusal in marks.items() if mark not in known]
+    if not new:
+        return
+    room = max(0, MOST_ROWS - int(VerdictCount.objects.filter(run=run_id).aggregate(n=Sum("kept"))["n"] or 0))
+    copy_in(Verdict, [_row(run_id, mark, refusal, revision) for mark, refusal in new[:room]])
+    kept, more = (Counter(refusal.rule.value for _, refusal in part) for part in (new[:room], new[room:]))
+    rules = sorted({*kept, *more})
+    cursor.execute(ADD_COUNTS, [run_id, rules, [kept[rule] for rule in rules], [more[rule] for rule in rules]])
+
+
+def keep_links(run_id: int, met: Mapping[str, int]) -> None:
+    """Add to the links of rows that are there. The caller holds the run's lock."""
+    rows = Verdict.objects.filter(run=run_id, fingerprint__in=[fingerprint(url) for url in met])
+    known = [Refusal(row.url, Rule(row.rule), "", row.depth, row.hops, None, met[row.url]) for row in rows if row.url in met]
+    if known:
+        with connection.cursor() as cursor:
+            _add_links(cursor, run_id, known)
+
+
+def drop_verdicts(run_id: int, rows: Iterable[Verdict]) -> None:
+    """Remove rows whose rule has gone. The caller holds the run's lock."""
+    gone = list(rows)
+    Verdict.objects.filter(pk__in=[row.pk for row in gone]).delete()
+    counted = Counter(row.rule for row in gone)
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_COUNTS, [run_id, list(counted), [-n for n in counted.values()], [0] * len(counted)])
+
+
+def _add_links(cursor: CursorWrapper, run_id: int, refusals: Sequence[Refusal]) -> None:
+    columns: list[list[Any]] = [
+        [fingerprint(row.url) for row in refusals],
+        [row.url for row in refusals],
+        [row.links for row in refusals],
+        [row.depth for row in refusals],
+        [row.hops for row in refusals],
+    ]
+    cursor.execute(ADD_LINKS, [*columns, run_id])
+
+
+def _row(run_id: int, mark: int, refusal: Refusal, revision: str) -> dict[str, object]:
+    return {
+        "run_id": run_id,
+        "fingerprint": mark,
+        "url": refusal.url,
+        "rule": refusal.rule.value,
+        "sentence": refusal.sentence,
+        "revision": revision,
+        "depth": refusal.depth,
+        "hops": refusal.hops,
+        "via": refusal.via,
+        "links": refusal.links,
+    }

@@ -1,0 +1,45 @@
+"""Spares the database most of the links it has already seen (SEEDS W11). Exact: it only ever says no to what it was told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from crawling.web.addresses import Address
+
+CAPACITY = 200_000
+
+
+class SeenUrls:
+    """The URLs a shift has handed to the frontier with the least depth of each, the latest CAPACITY of them; shared by its toes."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._depths: dict[str, int] = {}
+
+    def unseen(self, addresses: Iterable[Address], depth: int) -> list[Address]:
+        """Return those not told of before at this depth or a lesser one; one told of again counts as fresh."""
+        new = []
+        with self._lock:
+            for address in addresses:
+                known = self._depths.get(address.url)
+                if known is None or depth < known:
+                    new.append(address)
+                else:
+                    self._depths[address.url] = self._depths.pop(address.url)  # put back at the end: popular URLs stay
+        return new
+
+    def remember(self, addresses: Iterable[Address], depth: int) -> None:
+        """These go to the frontier now, at this depth."""
+        with self._lock:
+            for address in addresses:
+                known = self._depths.pop(address.url, depth)
+                self._depths[address.url] = min(known, depth)
+            while len(self._depths) > self._capacity:
+                del self._depths[next(iter(self._depths))]
+
+    def forget(self) -> None:
+        """Other rules hold from now on, so that each URL is to be judged again."""
+        with self._lock:
+            self._depths.clear()

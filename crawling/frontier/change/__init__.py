@@ -1,0 +1,1 @@
+"""Changes of what waits in a run's frontier, by operators, orders and checkpoints."""

@@ -1,0 +1,308 @@
+"""Hand hosts and their URLs to a shift, and take them back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from crawling.frontier.free_hosts import FREE_AT
+from crawling.frontier.host_limits import within_host_budget
+from crawling.frontier.rules.budgets import NOTHING_SPENT, RequestsSpent
+from crawling.frontier.rules.poison_suspects import ALONE_FROM
+from crawling.frontier.run_limits import pages_left
+from crawling.frontier.run_lock import locked_run
+from crawling.frontier.waiting_names import PASSES_GATE, gate_is_wanted
+from crawling.models import Run, Shift, UrlState
+from crawling.web.outages import Outage, read_outage
+
+#: hosts are leased ahead of their time, but never while another may still renew its lease, and never twice by the same shift
+UNLEASED = "(h.shift_id IS NULL OR h.lease_until <= clock_timestamp() AND h.shift_id <> %(shift)s)"
+
+#: read along the index `queues_in_turn` until there are enough, however many hosts the run has
+DUE_HOSTS = f"""
+    FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id = %(run)s AND q.process_number = %(number)s AND q.queued > 0 AND h.id <> ALL(%(avoid)s::bigint[])
+      AND q.due_at <= statement_timestamp() + make_interval(secs => %(soon)s)
+      AND {UNLEASED} AND {FREE_AT} <= clock_timestamp() + make_interval(secs => %(soon)s)
+      AND {PASSES_GATE}
+    ORDER BY q.due_at, q.id LIMIT %(limit)s
+"""
+
+LEASE_HOSTS = f"""
+WITH due AS (
+    SELECT h.id AS host_id, q.id AS queue_id, greatest(q.due_at, {FREE_AT}) AS free_at, q.outage::text AS outage
+    {DUE_HOSTS}
+    FOR NO KEY UPDATE OF h SKIP LOCKED
+)
+UPDATE crawling_host h
+SET shift_id = %(shift)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s),
+    delay_seconds = greatest(h.delay_seconds, %(delay)s)
+FROM due WHERE h.id = due.host_id
+RETURNING due.queue_id, h.id, h.name, greatest(0, extract(epoch FROM due.free_at - clock_timestamp()))::float8, h.backoffs,
+    h.answered_at IS NOT NULL, due.outage, h.counted_at, h.requests_in_minute, h.requests_in_day
+"""  # noqa: S608  # constants
+
+COUNT_WAITING = f"SELECT count(*) FROM (SELECT {DUE_HOSTS}) AS waiting"  # noqa: S608  # a constant
+
+#: Suspects are claimed as `crawling.frontier.rules.poison_suspects` has it. A suspect comes alone, so
+#: any row of the hand says whether it is one.
+CLAIM_URLS = f"""
+WITH picked AS (
+    SELECT u.id, u.losses FROM unnest(%(queues)s::bigint[], %(limits)s::int[]) AS wanted(queue_id, n)
+    CROSS JOIN LATERAL (
+        SELECT id, losses FROM crawling_url
+        WHERE queue_id = wanted.queue_id AND state = '{UrlState.QUEUED}' AND (due_at IS NULL OR due_at <= clock_timestamp())
+        ORDER BY lane, rank, id LIMIT wanted.n
+    ) u
+), hand AS (
+    SELECT losses FROM crawling_url WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' LIMIT 1
+), alone AS (
+    SELECT id FROM picked WHERE losses >= {ALONE_FROM} AND NOT EXISTS (SELECT FROM hand) ORDER BY id LIMIT 1
+), beside AS (
+    SELECT id, losses FROM picked
+    WHERE losses < {ALONE_FROM} AND NOT EXISTS (SELECT FROM alone) AND NOT EXISTS (SELECT FROM hand WHERE losses >= {ALONE_FROM})
+), kept AS (
+    SELECT id FROM alone
+    UNION ALL
+    SELECT id FROM beside WHERE losses = 0
+    UNION ALL (
+        SELECT id FROM beside
+        WHERE losses > 0 AND NOT EXISTS (
+            SELECT FROM crawling_url
+            WHERE shift_id = %(shift)s AND state = '{UrlState.IN_PROCESS}' AND losses > 0
+        )
+        ORDER BY id LIMIT 1
+    )
+)
+UPDATE crawling_url u SET state = '{UrlState.IN_PROCESS}', shift_id = %(shift)s, attempts = u.attempts + 1
+FROM kept WHERE u.id = kept.id
+RETURNING u.queue_id, u.id, u.url, u.depth, u.attempts, u.rank, u.redirects, u.hops, u.lane, u.nesting
+"""  # noqa: S608  # a constant
+
+#: those that have anything to give
+NOT_EMPTY = "SELECT id FROM crawling_hostqueue WHERE id = ANY(%s) AND queued > 0"
+
+#: a queue that gave less than it was asked for has nothing more that is due: look again when its next retry is, or, where a suspect was
+#: kept back, at once. One that gave all has had its turn, and stands last in line
+COUNT_CLAIMED = f"""
+UPDATE crawling_hostqueue q
+SET queued = q.queued - taken.n,
+    due_at = greatest(q.retry_at, CASE WHEN taken.n = taken.asked THEN clock_timestamp() ELSE coalesce(
+        (SELECT min(coalesce(u.due_at, q.due_at)) FROM crawling_url u WHERE u.queue_id = q.id AND u.state = '{UrlState.QUEUED}'),
+        q.due_at) END)
+FROM unnest(%(queues)s::bigint[], %(counts)s::int[], %(asked)s::int[]) AS taken(id, n, asked)
+WHERE q.id = taken.id
+"""  # noqa: S608 - the states are constants
+
+LET_GO = """
+UPDATE crawling_host h
+SET shift_id = NULL, lease_until = NULL, delay_seconds = gone.delay, backoffs = gone.backoffs,
+    answered_at = CASE WHEN gone.was_heard THEN clock_timestamp() ELSE h.answered_at END,
+    due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => gone.wait))
+FROM unnest(%(hosts)s::bigint[], %(waits)s::float8[], %(delays)s::float8[], %(backoffs)s::int[], %(heard)s::bool[])
+    AS gone(id, wait, delay, backoffs, was_heard)
+WHERE h.id = gone.id AND h.shift_id = %(shift)s
+"""
+
+REST_QUEUES = """
+UPDATE crawling_hostqueue q SET due_at = greatest(q.due_at, clock_timestamp() + make_interval(secs => resting.wait))
+FROM unnest(%s::bigint[], %s::float8[]) AS resting(id, wait) WHERE q.id = resting.id
+"""
+
+COUNT_REQUESTS = """
+UPDATE crawling_host h SET counted_at = counted.at, requests_in_minute = counted.in_minute, requests_in_day = counted.in_day,
+    delay_seconds = counted.delay, due_at = greatest(h.due_at, clock_timestamp() + make_interval(secs => counted.wait))
+FROM unnest(%s::bigint[], %s::timestamptz[], %s::int[], %s::int[], %s::float8[], %s::float8[])
+    AS counted(id, at, in_minute, in_day, delay, wait)
+WHERE h.id = counted.id AND h.shift_id = %s
+"""
+
+#: what is locked is being let go at this moment; waiting for it here, while it waits for others, would be a deadlock
+RENEW = """
+UPDATE crawling_host SET lease_until = clock_timestamp() + make_interval(secs => %s)
+WHERE id IN (SELECT id FROM crawling_host WHERE shift_id = %s FOR NO KEY UPDATE SKIP LOCKED)
+"""
+
+FREE_HOSTS = """
+UPDATE crawling_host SET shift_id = NULL, lease_until = NULL,
+    due_at = greatest(due_at, clock_timestamp() + make_interval(secs => delay_seconds))
+WHERE shift_id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedHost:
+    """A host that this shift alone may fetch from, after `wait_seconds`.
+
+    was_heard: it has answered at some time. outage: it let nothing be fetched when it was last tried.
+    """
+
+    queue_id: int
+    host_id: int
+    name: str
+    wait_seconds: float
+    backoffs: int = 0
+    was_heard: bool = False
+    outage: Outage | None = None
+    spent: RequestsSpent = NOTHING_SPENT
+
+
+class ReturnedHost(NamedTuple):
+    """A host that is given back: seconds until the next fetch may begin, the delay that was kept, and how often in a row it has said
+    that it has too much to do. was_heard: it has answered this shift."""
+
+    host_id: int
+    wait_seconds: float
+    delay_seconds: float
+    backoffs: int = 0
+    was_heard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedUrl:
+    """A URL in process; `attempts` counts this try."""
+
+    queue_id: int
+    id: int
+    url: str
+    depth: int
+    attempts: int
+    rank: float
+    redirects: int = 0
+    hops: int = 0
+    lane: int = 0
+    nesting: int = 0
+
+
+def lease_hosts(
+    shift: Shift, *, limit: int, soon_seconds: float, delay_seconds: float, lease_seconds: float, avoid: Collection[int] = ()
+) -> list[LeasedHost]:
+    """Lease up to `limit` of the process's hosts that are free within `soon_seconds`, those first whose last turn is longest ago.
+
+    Hosts that another transaction is leasing are passed over, never waited for; so are those of the ids in `avoid`, and
+    those that the gate holds back.
+    """
+    due = _due_hosts(shift, limit, soon_seconds, avoid)
+    with connection.cursor() as cursor:
+        cursor.execute(LEASE_HOSTS, {**due, "lease": lease_seconds, "delay": delay_seconds})
+        rows = cursor.fetchall()
+    hosts = [
+        LeasedHost(queue, host, name, wait, backoffs, heard, read_outage(json.loads(outage or "null")), RequestsSpent(*spent))
+        for queue, host, name, wait, backoffs, heard, outage, *spent in rows
+    ]
+    return sorted(hosts, key=lambda host: (host.wait_seconds, host.queue_id))
+
+
+def count_waiting(shift: Shift, *, most: int, avoid: Collection[int] = ()) -> int:
+    """How many of the process's hosts the shift could lease at once, counted up to `most`."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_WAITING, _due_hosts(shift, most, 0.0, avoid))
+        return int(cursor.fetchone()[0])
+
+
+def _due_hosts(shift: Shift, limit: int, soon_seconds: float, avoid: Collection[int]) -> dict[str, Any]:
+    """The values of DUE_HOSTS."""
+    return {
+        "run": shift.process.run_id,
+        "number": shift.process.number,
+        "limit": limit,
+        "soon": soon_seconds,
+        "shift": shift.pk,
+        "avoid": list(avoid),
+        "gate": gate_is_wanted(),
+    }
+
+
+def claim_urls(shift: Shift, wanted: Mapping[int, int]) -> dict[int, list[ClaimedUrl]]:
+    """Take from each queue (by id) up to so many due URLs, in the run's order; the page limit is never overshot.
+
+    A shift whose books are closed gets none: nobody would give them back. Without anything queued,
+    as at the end of each small crawl, the run is not locked.
+    """
+    wanted = _not_empty(wanted)
+    if not wanted:
+        return {}
+    with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
+        limits = within_host_budget(run, _within_page_limit(run, wanted))
+        if not limits or not Shift.objects.filter(pk=shift.pk, ended_at=None).exists():
+            return {}
+        cursor.execute(CLAIM_URLS, {"queues": list(limits), "limits": list(limits.values()), "shift": shift.pk})
+        claimed: dict[int, list[ClaimedUrl]] = {queue: [] for queue in limits}
+        for url in sorted((ClaimedUrl(*row) for row in cursor.fetchall()), key=lambda url: (url.lane, url.rank, url.id)):
+            claimed[url.queue_id].append(url)
+        counts = [len(urls) for urls in claimed.values()]
+        cursor.execute(COUNT_CLAIMED, {"queues": list(limits), "counts": counts, "asked": list(limits.values())})
+    return claimed
+
+
+def _not_empty(wanted: Mapping[int, int]) -> dict[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(NOT_EMPTY, [list(wanted)])
+        found = {row[0] for row in cursor.fetchall()}
+    return {queue: count for queue, count in wanted.items() if queue in found}
+
+
+def _within_page_limit(run: Run, wanted: Mapping[int, int]) -> dict[int, int]:
+    left = pages_left(run)
+    if left is None:
+        return dict(wanted)
+    queued = dict(run.queues.filter(pk__in=wanted).values_list("pk", "queued"))
+    limits: dict[int, int] = {}
+    for queue, count in wanted.items():
+        if left > 0:  # no queue keeps from the others what it does not have
+            limits[queue] = min(count, left, queued[queue])
+            left -= limits[queue]
+    return limits
+
+
+def let_go(shift: Shift, hosts: Sequence[ReturnedHost]) -> None:
+    """Give hosts back, each to rest as it has to."""
+    if not hosts:
+        return
+    ids, waits, delays, backoffs, heard = (list(column) for column in zip(*hosts, strict=True))
+    values: dict[str, Any] = {"hosts": ids, "waits": waits, "delays": delays, "backoffs": backoffs, "heard": heard, "shift": shift.pk}
+    with connection.cursor() as cursor:
+        cursor.execute(LET_GO, values)
+
+
+def rest_queues(run_id: int, waits: Mapping[int, float]) -> None:
+    """Let nothing of these queues of a run be fetched for so many seconds; other crawls may go on with their hosts."""
+    with locked_run(run_id), connection.cursor() as cursor:
+        cursor.execute(REST_QUEUES, [list(waits), list(waits.values())])
+
+
+class AskedHost(NamedTuple):
+    """A host that was asked: the delay that is kept, and seconds until it may be asked again."""
+
+    host_id: int
+    spent: RequestsSpent
+    delay_seconds: float
+    wait_seconds: float
+
+
+def count_requests(shift: Shift, hosts: Iterable[AskedHost]) -> None:
+    """Note how many requests the shift's hosts have had, and what rest they need: both outlive shifts, even one that is killed."""
+    counts = sorted((one.host_id, *_parts(one.spent), one.delay_seconds, one.wait_seconds) for one in hosts)
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_REQUESTS, [*map(list, zip(*counts, strict=True)), shift.pk])
+
+
+def _parts(spent: RequestsSpent) -> tuple[datetime | None, int, int]:
+    return spent.at, spent.in_minute, spent.in_day
+
+
+def renew_hosts(shift_id: int, lease_seconds: float) -> None:
+    """Keep the shift's hosts leased for so many seconds more."""
+    with connection.cursor() as cursor:
+        cursor.execute(RENEW, [lease_seconds, shift_id])
+
+
+def free_hosts(shift_id: int) -> None:
+    """Take all hosts from a shift that is known to be dead; each is free after one delay."""
+    with connection.cursor() as cursor:
+        cursor.execute(FREE_HOSTS, [shift_id])

@@ -1,0 +1,1 @@
+"""What became of fetched URLs, on its way into the database."""

@@ -1,0 +1,51 @@
+"""What a shift tells the run's log of its URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from crawling.frontier.outcomes import UrlOutcome
+from crawling.models import Level, Shift, UrlState
+from crawling.run_log import NewLogLine, write_all
+from crawling.web.addresses import read_address
+from crawling.web.statuses import OF_THE_HOST, explain
+
+#: a broken site must not fill the disk: so many failed URLs a process and minute, so many hosts a shift
+MOST_LINES = 1_000
+
+
+class OutcomeLog:
+    """Every URL that failed is told of; a host that could not be reached once, whatever number of its URLs that concerns."""
+
+    def __init__(self) -> None:
+        self._hosts: set[str] = set()
+
+    def tell(self, shift: Shift, outcomes: Collection[UrlOutcome], urls: Mapping[int, str], failed_this_minute: int) -> None:
+        """Write the lines of a batch, whose URLs are given by id. To be called within the transaction that records it."""
+        lines = [line for outcome in outcomes if outcome.status in OF_THE_HOST for line in self._of_host(outcome, urls[outcome.url_id])]
+        failed = [outcome for outcome in outcomes if outcome.state == UrlState.FAILED]
+        if failed:
+            left = max(0, MOST_LINES - max(0, failed_this_minute - len(failed)))
+            lines += [
+                NewLogLine(_describe_outcome(outcome), Level.WARNING, urls[outcome.url_id])
+                for outcome in failed[:left]
+                if outcome.status not in OF_THE_HOST
+            ]
+            if 0 < left <= len(failed):
+                sentence = f"{MOST_LINES:,} URLs have failed within this minute; what else fails in it is counted, but not logged."
+                lines.append(NewLogLine(sentence, Level.WARNING))
+        write_all(shift.process.run_id, lines)
+
+    def _of_host(self, outcome: UrlOutcome, url: str) -> Iterator[NewLogLine]:
+        host = read_address(url).host_key
+        if host not in self._hosts and len(self._hosts) < MOST_LINES:
+            self._hosts.add(host)
+            yield NewLogLine(f"{host}: {_describe_outcome(outcome)}", Level.WARNING, url)
+
+
+def _describe_outcome(outcome: UrlOutcome) -> str:
+    """What happened in a sentence, and then what the machine said of it, if it said something else."""
+    sentence = explain(outcome.status)
+    if outcome.error.startswith(sentence):
+        return outcome.error
+    return f"{sentence} ({outcome.error})" if outcome.error else sentence

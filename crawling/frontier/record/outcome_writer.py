@@ -1,0 +1,192 @@
+"""Write down what became of claimed URLs: verdicts, pages, new links and counts, in one transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+from django.db import DataError, connection
+from django.db.backends.utils import CursorWrapper
+
+from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier.admit.credits import credit_gains, return_unspent
+from crawling.frontier.admit.pattern_worth import PatternWatch, watch_yields
+from crawling.frontier.admit.quarantine import catch
+from crawling.frontier.admit.refusals import keep_refusals
+from crawling.frontier.admit.run_budget import within_budget
+from crawling.frontier.admit.schedule import add_queues, schedule_urls
+from crawling.frontier.bulk_insert import copy_in
+from crawling.frontier.change.lost_redirects import fail_astray
+from crawling.frontier.outcomes import UrlOutcome
+from crawling.frontier.record.archive_lengths import commit_lengths, commit_lengths_alone
+from crawling.frontier.record.outcome_log import OutcomeLog
+from crawling.frontier.record.page_contents import KnownContents, find_originals
+from crawling.frontier.record.page_rows import as_text, keep_extracted, page_row
+from crawling.frontier.run_counts import count_outcomes
+from crawling.frontier.run_lock import insist, locked_run
+from crawling.models import Page, Shift, UrlState
+from crawling.web.statuses import FetchStatus
+
+logger = logging.getLogger(__name__)
+
+SETTLE_URLS = f"""
+UPDATE crawling_url u
+SET state = done.state, status = done.status, error = done.error,
+    due_at = CASE WHEN done.retry IS NULL THEN NULL ELSE clock_timestamp() + make_interval(secs => done.retry) END,
+    shift_id = CASE WHEN done.state = '{UrlState.QUEUED}' THEN NULL ELSE u.shift_id END
+FROM unnest(%(ids)s::bigint[], %(states)s::text[], %(statuses)s::int[], %(errors)s::text[], %(retries)s::float8[])
+     AS done(id, state, status, error, retry)
+WHERE u.id = done.id AND u.state = '{UrlState.IN_PROCESS}' AND u.shift_id = %(shift)s
+RETURNING u.id, u.queue_id, u.url, u.rank
+"""  # noqa: S608 - the states are constants
+
+COUNT_REQUEUED = """
+UPDATE crawling_hostqueue q
+SET queued = q.queued + back.n,
+    due_at = greatest(q.retry_at, CASE WHEN q.queued > 0 THEN least(q.due_at, back.due_at) ELSE back.due_at END)
+FROM (SELECT queue_id, count(*) AS n, min(coalesce(due_at, clock_timestamp())) AS due_at FROM crawling_url
+      WHERE id = ANY(%s) GROUP BY queue_id) back
+WHERE q.id = back.queue_id
+"""
+
+GIVE_BACK = f"""
+WITH back AS (
+    UPDATE crawling_url u SET state = '{UrlState.QUEUED}', shift_id = NULL, attempts = greatest(0, u.attempts - 1)
+    WHERE u.shift_id = %(shift)s AND u.state = '{UrlState.IN_PROCESS}' AND (%(ids)s::bigint[] IS NULL OR u.id = ANY(%(ids)s))
+    RETURNING u.queue_id
+), counted AS (SELECT queue_id, count(*) AS n FROM back GROUP BY queue_id)
+UPDATE crawling_hostqueue q SET queued = q.queued + counted.n, due_at = greatest(q.retry_at, least(q.due_at, clock_timestamp()))
+FROM counted WHERE q.id = counted.queue_id
+"""  # noqa: S608 - the states are constants
+
+
+@dataclass
+class RecordingState:
+    """What a shift remembers from batch to batch: what it has told of, whose content it has met, and which patterns it watches."""
+
+    chronicle: OutcomeLog = field(default_factory=OutcomeLog)
+    contents: KnownContents = field(default_factory=KnownContents)
+    watch: PatternWatch = field(default_factory=PatternWatch)
+
+
+class SettledUrl(NamedTuple):
+    """A URL that was still the shift's."""
+
+    queue_id: int
+    url: str
+    rank: float
+
+
+def record(
+    shift: Shift,
+    outcomes: Sequence[UrlOutcome],
+    *,
+    numbers: Sequence[int],
+    memory: RecordingState | None = None,
+    lengths: Mapping[int, int] | None = None,
+) -> Collection[int]:
+    """Write a batch; returns the ids that were still this shift's to settle. The others leave no trace at all.
+
+    lengths: of the archive's files with these pages, by id. Without a page they may have what no row points at, and count alone.
+    """
+    if not outcomes:
+        if lengths:
+            commit_lengths_alone(shift, lengths)
+        return ()
+    memory = memory or RecordingState()
+    with locked_run(shift.process.run_id) as run, connection.cursor() as cursor:
+        settled = _settle(cursor, shift, outcomes)
+        if not settled:
+            return ()
+        kept = [outcome for outcome in outcomes if outcome.url_id in settled]
+        requeued = [outcome.url_id for outcome in kept if outcome.state == UrlState.QUEUED]
+        if requeued:
+            cursor.execute(COUNT_REQUEUED, [requeued])
+        commit_lengths(lengths or {})
+        originals = find_originals(cursor, run.pk, kept, memory.contents)
+        pages = [page_row(run.pk, outcome, originals) for outcome in kept if outcome.answer]
+        copy_in(Page, pages)
+        keep_extracted(run.pk, kept)
+        links, refusals = within_budget(run, [link for outcome in kept for link in outcome.links])
+        refusals += [refusal for outcome in kept for refusal in outcome.refusals]
+        if refusals:
+            keep_refusals(cursor, run.pk, refusals, revision=rules_key(run.crawl))
+        gains = credit_gains(cursor, run, kept, {url: row.rank for url, row in settled.items()})
+        if trapped := [link for link in links if link.trap]:
+            # of both at once: new hosts in one order, or two runs may wait for each other
+            add_queues(cursor, run.pk, links, numbers=numbers)
+        known: set[str] = set()
+        wanted = [link for link in links if not link.trap]
+        discovered = schedule_urls(run, wanted, numbers=numbers, gains=gains, known=known)
+        caught = catch(cursor, run, trapped, numbers=numbers, gains=gains) if trapped else 0
+        return_unspent(run, gains)
+        held = watch_yields(cursor, run, kept, originals, known, memory.watch)
+        failed = count_outcomes(
+            cursor,
+            shift,
+            kept,
+            {url: row.queue_id for url, row in settled.items()},
+            discovered=discovered + caught,
+            quarantined=caught + held,
+            duplicate=sum(page["duplicate_of"] is not None for page in pages),
+        )
+        fail_astray(cursor, shift, kept)
+        memory.chronicle.tell(shift, kept, {url: row.url for url, row in settled.items()}, failed)
+    memory.contents.learn(originals)
+    return settled.keys()
+
+
+def record_all(
+    shift: Shift, outcomes: Sequence[UrlOutcome], *, numbers: Sequence[int], memory: RecordingState, lengths: Mapping[int, int]
+) -> None:
+    """Write a batch even if one of it holds what the database refuses: that one fails alone, and the crawl goes on, also with its links.
+
+    Where others are in the way it is tried again.
+    """
+    try:
+        insist(partial(record, shift, outcomes, numbers=numbers, memory=memory, lengths=lengths))
+    except DataError:
+        for outcome in outcomes:
+            try:
+                record(shift, [outcome], numbers=numbers, memory=memory, lengths=lengths)
+            except DataError as error:
+                logger.exception("an outcome could not be kept", extra={"url_id": outcome.url_id})
+                fault = UrlOutcome(
+                    outcome.url_id, UrlState.FAILED, FetchStatus.OUR_FAULT, f"could not be kept: {error}", links=outcome.links
+                )
+                _record_fault(shift, fault, numbers, memory)
+
+
+def _record_fault(shift: Shift, fault: UrlOutcome, numbers: Sequence[int], memory: RecordingState) -> None:
+    """Its links, too, unless it is they that the database refuses."""
+    try:
+        record(shift, [fault], numbers=numbers, memory=memory)
+    except DataError:
+        record(shift, [replace(fault, links=())], numbers=numbers, memory=memory)
+
+
+def _settle(cursor: CursorWrapper, shift: Shift, outcomes: Sequence[UrlOutcome]) -> dict[int, SettledUrl]:
+    cursor.execute(
+        SETTLE_URLS,
+        {
+            "ids": [outcome.url_id for outcome in outcomes],
+            "states": [str(outcome.state) for outcome in outcomes],
+            "statuses": [outcome.status for outcome in outcomes],
+            "errors": [as_text(outcome.error) for outcome in outcomes],
+            "retries": [outcome.retry_seconds for outcome in outcomes],
+            "shift": shift.pk,
+        },
+    )
+    return {url_id: SettledUrl(*rest) for url_id, *rest in cursor.fetchall()}
+
+
+def give_back(shift: Shift, url_ids: Sequence[int] | None = None) -> None:
+    """Put claimed URLs back into their queues untried: those named, or all that the shift still has.
+
+    The caller holds the run's lock. Safe to repeat.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(GIVE_BACK, {"shift": shift.pk, "ids": list(url_ids) if url_ids is not None else None})

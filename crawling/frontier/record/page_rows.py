@@ -1,0 +1,62 @@
+"""The rows of what came: an answer's page, and what was taken out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from crawling.frontier.bulk_insert import copy_in
+from crawling.frontier.outcomes import UrlOutcome
+from crawling.models import ExtractedRow
+
+
+def as_text(value: str) -> str:
+    """What servers send as PostgreSQL can keep it: without NUL, and without halves of characters."""
+    return value if value.isascii() and "\0" not in value else value.replace("\0", "").encode(errors="replace").decode()
+
+
+def keep_extracted(run_id: int, outcomes: Sequence[UrlOutcome]) -> None:
+    rows = [(outcome.url_id, *row) for outcome in outcomes if outcome.answer for row in outcome.answer.extracted]
+    copy_in(ExtractedRow, [{"run_id": run_id, "url_id": url, "name": name, "value": as_text(value)} for url, name, value in rows])
+
+
+def page_row(run_id: int, outcome: UrlOutcome, originals: Mapping[bytes, int]) -> dict[str, object]:
+    answer = outcome.answer
+    assert answer is not None
+    place = outcome.parcel.place if outcome.parcel else None
+    original = originals.get(answer.digest, outcome.url_id)
+    return {
+        "url_id": outcome.url_id,
+        "run_id": run_id,
+        "status": answer.status,
+        "final_url": answer.final_url,
+        "content_type": as_text(answer.content_type),
+        "charset": as_text(answer.charset),
+        "title": as_text(answer.title),
+        "bytes": answer.bytes,
+        "fingerprint": answer.fingerprint,
+        "address": answer.address,
+        "fetch_seconds": answer.fetch_seconds,
+        "fetched_at": answer.fetched_at,
+        "archive_file_id": place.file_id if place else None,
+        "archive_offset": place.offset if place else None,
+        "archive_length": place.length if place else None,
+        "payload_sha256": place.payload_sha256 if place else None,
+        "is_revisit": place is not None and place.is_revisit,
+        "digest": answer.digest or None,
+        "duplicate_of": original if original != outcome.url_id else None,
+        "simhash": answer.simhash,
+        "canonical": answer.canonical,
+        "author": as_text(answer.author),
+        "description": as_text(answer.description),
+        "abstract": as_text(answer.abstract),
+        "language": as_text(answer.language),
+        "links": answer.links,
+        "needs_browser": answer.needs_browser,
+        "unread": answer.unread,
+        "last_modified": answer.last_modified,
+        "expires_at": answer.expires_at,
+        "etag": as_text(answer.etag),
+        "unchanged_since": answer.unchanged_since,
+        "reused_from": answer.reused_from,
+        "is_personal": answer.is_personal,
+    }

@@ -1,0 +1,1 @@
+"""The frontier's decisions as rules without a database."""

@@ -1,0 +1,1 @@
+"""Deleting, retention, totals and the disk."""

@@ -1,0 +1,48 @@
+"""The disk that the archive is on: how full it is, what grows, and when it will be full."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+from django.db.models import Sum
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from crawling.archive.files import this_machine
+from crawling.housekeeping.disk_forecast import DiskMeasurement, Forecast, forecast
+from crawling.models import ArchiveFile, DiskSample
+from crawling.models.archive import archive_disk
+
+#: what is longer ago says little of what is to come
+LOOKED_BACK = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class DiskSpace:
+    """Bytes now. `archive` are those of this machine; the database may be on another disk."""
+
+    machine: str
+    total: int
+    free: int
+    archive: int
+    database: int
+
+
+def disk_now() -> DiskSpace:
+    usage, here = shutil.disk_usage(archive_disk()), this_machine()
+    archive = ArchiveFile.objects.filter(machine=here).aggregate(size=Sum("committed_length"))["size"] or 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        database = cursor.fetchone()[0]
+    return DiskSpace(here, usage.total, usage.free, archive, database)
+
+
+def forecast_of(disk: DiskSpace) -> tuple[Forecast | None, datetime | None]:
+    """The forecast if there is enough to tell one from, and since when there are measurements, if there are any."""
+    samples = DiskSample.objects.filter(machine=disk.machine, at__gt=Now() - LOOKED_BACK).order_by("at")
+    history = [DiskMeasurement(*row) for row in samples.values_list("at", "free", "archive", "database")]
+    since = history[0].at if history else None
+    return forecast([*history, DiskMeasurement(timezone.now(), disk.free, disk.archive, disk.database)]), since

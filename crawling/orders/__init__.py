@@ -1,0 +1,1 @@
+"""What an operator may order, as rules without a database."""

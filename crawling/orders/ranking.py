@@ -1,0 +1,69 @@
+"""Which of a host's URLs is visited next (SEEDS B3, B4, W15): the one of least rank, and among equals the one found first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from crawling.orders.opic import START_CREDIT
+from crawling.web.expressions import read_expression
+
+
+class Order(StrEnum):
+    """Orders of visits. Exact on one host with batches of one URL; more hosts and larger batches take turns within it."""
+
+    BREADTH_FIRST = "breadth_first"
+    DEPTH_FIRST = "depth_first"
+    BEST_FIRST = "best_first"
+    OPIC = "opic"
+
+    @property
+    def counts_links(self) -> bool:
+        """Whether a link matters to its target even if that is known."""
+        return self in {Order.BEST_FIRST, Order.OPIC}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Ranks for the URLs of one run.
+
+    What links give to a URL is its gain: in best-first their number, in OPIC the credit that they carry.
+    level: OPIC's (`crawling.orders.opic.LambdaPage.level`).
+    """
+
+    order: Order
+    links_weight: float = 1.0
+    url_weight: float = 1.0
+    importance: Mapping[str, float] | None = None
+    level: float = 0.0
+
+    def rank(self, url: str, depth: int, gain: float) -> float:
+        """The rank of a URL that was found at a depth and has gained so much.
+
+        Depth first, nothing lies deeper than the page just read but its own links, so the deepest URL is always one of those.
+        """
+        match self.order:
+            case Order.BREADTH_FIRST:
+                return float(depth)
+            case Order.DEPTH_FIRST:
+                return float(-depth)
+            case Order.BEST_FIRST:
+                return -(self.links_weight * gain + self.url_weight * importance_of(url, self.importance or {}))
+            case Order.OPIC:
+                return self.level - gain
+
+    @property
+    def step(self) -> float:
+        """By how much the rank falls with each unit gained."""
+        return self.links_weight if self.order is Order.BEST_FIRST else 1.0
+
+    @property
+    def endowment(self) -> float:
+        """What a seed has gained before anything links to it."""
+        return START_CREDIT if self.order is Order.OPIC else 0.0
+
+
+def importance_of(url: str, weights: Mapping[str, float]) -> float:
+    """SEEDS B4's IL: what the URL alone says of its page."""
+    return sum(weight for text, weight in weights.items() if read_expression(text).search(url))

@@ -1,0 +1,103 @@
+"""Which runs of a crawl are kept, and which go when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from crawling.orders.fields import NUMBER, Bytes
+from crawling.orders.order import sentence_for
+
+
+class Retention(BaseModel):
+    """Checked rules. A run goes as soon as one of them says so; without any, all stay."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keep_runs: Annotated[int, Field(ge=1, le=100_000, description="only the last so many runs are kept"), NUMBER] | None = None
+    keep_days: Annotated[int, Field(ge=1, le=36_500, description="a run goes so many days after its end"), NUMBER] | None = None
+    max_bytes: Annotated[Bytes, Field(description="the oldest runs go once the archive files of all take more")] | None = None
+
+    @property
+    def is_on(self) -> bool:
+        return any(value is not None for value in (self.keep_runs, self.keep_days, self.max_bytes))
+
+
+@dataclass(frozen=True)
+class RetainedRun:
+    """A run that is there. ended_at: None while it goes on. needed_by: pages that later runs have in its archive, by their numbers."""
+
+    number: int
+    ended_at: datetime | None
+    bytes: int
+    needed_by: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class RunFate:
+    """What becomes of a run. goes_at: the moment by which it goes if nothing else happens, past if it goes now; None: it stays."""
+
+    number: int
+    goes_at: datetime | None
+    sentence: str
+
+    def goes_by(self, now: datetime) -> bool:
+        return self.goes_at is not None and self.goes_at <= now
+
+
+def read_retention(fields: Mapping[str, Any]) -> tuple[Retention | None, dict[str, str]]:
+    """The rules, or a sentence for each field that is wrong."""
+    try:
+        return Retention.model_validate(dict(fields)), {}
+    except ValidationError as error:
+        unknown = "is no rule for what is kept; these are: " + ", ".join(Retention.model_fields)
+        return None, {
+            ".".join(map(str, mistake["loc"])): unknown
+            if mistake["type"] == "extra_forbidden"
+            else sentence_for(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
+            for mistake in error.errors()
+        }
+
+
+def fates(rules: Retention, runs: Sequence[RetainedRun], now: datetime) -> list[RunFate]:
+    """What becomes of each run, the latest first, as they are given.
+
+    The latest stays whatever the rules say, and so does a run in whose archive one that stays has pages.
+    """
+    told, staying, total = [], set[int](), 0
+    for place, run in enumerate(runs):
+        total += run.bytes
+        fate = _fate(rules, run, place, total, staying, now)
+        told.append(fate)
+        if not fate.goes_by(now):
+            staying.add(run.number)
+    return told
+
+
+def _fate(rules: Retention, run: RetainedRun, place: int, total: int, staying: set[int], now: datetime) -> RunFate:
+    if run.ended_at is None:
+        return RunFate(run.number, None, "Stays: it has not ended.")
+    if place == 0:
+        return RunFate(run.number, None, "Stays: it is the latest.")
+    last_day = run.ended_at + timedelta(days=rules.keep_days) if rules.keep_days else None
+    reason = _reason(rules, place, total, last_day, now)
+    if reason and (needing := staying & set(run.needed_by)):
+        pages = run.needed_by[max(needing)]
+        return RunFate(run.number, None, f"Stays although {reason}: run {max(needing)} has {pages:,} unchanged pages in its archive.")
+    if reason:
+        return RunFate(run.number, now, f"Goes: {reason}.")
+    return RunFate(run.number, last_day, "Goes later, by its age." if last_day else "Stays.")
+
+
+def _reason(rules: Retention, place: int, total: int, last_day: datetime | None, now: datetime) -> str:
+    if rules.keep_runs and place >= rules.keep_runs:
+        return f"only the last {rules.keep_runs:,} runs are kept" if rules.keep_runs > 1 else "only the last run is kept"
+    if last_day and last_day <= now:
+        return f"its end was more than {rules.keep_days:,} day{'' if rules.keep_days == 1 else 's'} ago"
+    if rules.max_bytes and total > rules.max_bytes:
+        return f"it and the later ones take {total:,} bytes, and {rules.max_bytes:,} are the most"
+    return ""

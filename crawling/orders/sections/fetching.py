@@ -1,0 +1,183 @@
+"""What an order may say of requests: headers, cookies, credentials, a proxy, time limits, POST seeds, a login."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
+
+from crawling.orders.fields import NUMBER, ONE_LINE
+from crawling.web.addresses import BadUrl, read_address
+from crawling.web.proxies import BadProxy, read_proxy
+from crawling.web.secret_headers import MASK, masked_url
+
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+#: what these say is no secret, so that it goes to every host and may be read again; every other
+#: header stays with the seeds' origins
+OPEN_HEADERS = frozenset({"accept", "accept-language", "cache-control", "dnt", "from", "pragma", "referer", "sec-gpc", "save-data"})
+#: the crawler's own, which say how the message is to be read, who asks, and what it must know itself
+OWN_HEADERS = frozenset(
+    {
+        *("accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host", "keep-alive", "range"),
+        *("if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "te", "trailer", "transfer-encoding"),
+        *("authorization", "cookie", "proxy-authorization", "proxy-connection", "upgrade", "user-agent"),
+    }
+)
+Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False), NUMBER]
+HeaderValue = Annotated[str, Field(max_length=4000, pattern=r"^[ -~]*$")]
+Line = Annotated[str, Field(max_length=4000, pattern=ONE_LINE)]
+Key = Annotated[str, Field(min_length=1, max_length=500)]
+Posts = dict[Key, Annotated[str, Field(max_length=100_000)]]
+#: fields of the order whose values are never shown again, nor kept in clear
+SECRET_FIELDS = ("headers", "credentials", "proxy", "posts", "login_fields")
+
+
+class FetchingPart(BaseModel):
+    """How a crawl asks.
+
+    headers: sent with every request; but for a few that tell nothing, only to the seeds' origins.
+    cookies: each host's are kept for the run and sent back to it.
+    credentials: host -> user:password, given when the host asks, and by http or ftp only where a seed has that scheme.
+    proxy: socks5://user:password@host:port or http://…, through which all is fetched.
+    connect_seconds, first_byte_seconds, read_seconds: the longest waits for a connection, for the answer's beginning, and between
+    two pieces of it; document_seconds: for all of one document.
+    posts: URL -> what is posted there; such a seed is fetched by POST. The archive keeps the body
+    as it was sent, since the answer is one to just that.
+    login_url, login_fields: the page with the form, and what is filled in there before the first page of its host.
+    """
+
+    headers: Annotated[dict[Key, HeaderValue], Field(max_length=30, repr=False)] = Field(default_factory=dict)
+    cookies: bool = False
+    credentials: Annotated[dict[Key, Line], Field(max_length=100, repr=False)] = Field(default_factory=dict)
+    proxy: Annotated[str, Field(max_length=500)] | None = Field(default=None, repr=False)
+    connect_seconds: Seconds = 5.0
+    first_byte_seconds: Seconds = 5.0
+    read_seconds: Seconds = 5.0
+    document_seconds: Seconds = 60.0
+    posts: Annotated[Posts, Field(max_length=1000, repr=False)] = Field(default_factory=dict)
+    login_url: Annotated[str, Field(max_length=4096)] | None = None
+    login_fields: Annotated[dict[Key, Annotated[str, Field(max_length=4000)]], Field(max_length=50)] = Field(
+        default_factory=dict, validate_default=True, repr=False
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _posts_are_seeds(cls, fields: Any) -> Any:
+        """What is posted to is a seed without being named twice."""
+        if not isinstance(fields, dict) or not isinstance(fields.get("posts"), dict) or not isinstance(fields.get("seeds"), list):
+            return fields
+        return {**fields, "seeds": [*fields["seeds"], *(url for url in fields["posts"] if url not in fields["seeds"])]}
+
+    @field_validator(*SECRET_FIELDS, mode="before")
+    @classmethod
+    def _no_mask(cls, value: Any) -> Any:
+        if any(MASK in str(text) for text in (value.values() if isinstance(value, dict) else [value])):
+            raise ValueError(f"holds {MASK}, which stands for what is not shown again; give the secret itself, or leave it out")
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _header_names(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name in headers:
+            if not HEADER_NAME.fullmatch(name):
+                raise ValueError(f"{name[:100]!r} is no name of a header")
+            if name.lower() in OWN_HEADERS:
+                raise ValueError(f"{name} is set by the crawler; credentials, cookies and who you are have fields of their own")
+        return headers
+
+    @field_validator("credentials")
+    @classmethod
+    def _hosts(cls, credentials: dict[str, str]) -> dict[str, str]:
+        for host, secret in credentials.items():
+            if ":" not in secret:
+                raise ValueError(f"{host[:100]}: write user:password")
+        return {_canonical(f"https://{host}/", lambda url: read_address(url).host_key): secret for host, secret in credentials.items()}
+
+    @field_validator("proxy")
+    @classmethod
+    def _proxy(cls, proxy: str | None) -> str | None:
+        try:
+            return read_proxy(proxy).url if proxy else None
+        except BadProxy as error:
+            raise ValueError(str(error)) from error
+
+    @field_validator("posts")
+    @classmethod
+    def _addresses(cls, posts: dict[str, str]) -> dict[str, str]:
+        return {_canonical(url, lambda text: read_address(text).url): body for url, body in posts.items()}
+
+    @field_validator("login_url")
+    @classmethod
+    def _login(cls, url: str | None) -> str | None:
+        return _canonical(url, lambda text: read_address(text).url) if url else None
+
+    @field_validator("login_fields")
+    @classmethod
+    def _login_is_whole(cls, fields: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if "login_url" in info.data and bool(info.data["login_url"]) != bool(fields):
+            raise ValueError("login_url and login_fields belong together: the page with the form, and what is filled in there")
+        return fields
+
+    @property
+    def keeps_cookies(self) -> bool:
+        """A login is nothing but a cookie."""
+        return self.cookies or self.login_url is not None
+
+    def headers_for(self, *, of_a_seed: bool) -> Iterator[tuple[str, str]]:
+        """The order's own headers for a host. What may be a secret goes to no host that only a link has named."""
+        for name, value in self.headers.items():
+            if of_a_seed or name.lower() in OPEN_HEADERS:
+                yield name, value
+
+    @property
+    def hidden_headers(self) -> frozenset[str]:
+        """Names, in small letters, of the order's headers that no record may keep."""
+        return frozenset(name.lower() for name in self.headers) - OPEN_HEADERS
+
+    def masked(self) -> dict[str, Any]:
+        """The fields as they may be shown."""
+        shown = self.model_dump()
+        shown["headers"] = {name: value if name.lower() in OPEN_HEADERS else MASK for name, value in self.headers.items()}
+        shown["credentials"] = {host: f"{secret.partition(':')[0]}:{MASK}" for host, secret in self.credentials.items()}
+        shown["posts"] = dict.fromkeys(self.posts, MASK)
+        shown["login_fields"] = dict.fromkeys(self.login_fields, MASK)
+        shown["proxy"] = masked_url(self.proxy) if self.proxy else None
+        return shown
+
+
+def masked_in(order: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What of an order's secrets is masked, by field: the keys of its table, or the field itself."""
+    found: dict[str, list[str]] = {}
+    for name in SECRET_FIELDS:
+        value = order.get(name) or {}
+        entries = value if isinstance(value, dict) else {name: value}
+        if masked := [key for key, text in entries.items() if MASK in str(text)]:
+            found[name] = masked
+    return found
+
+
+def with_secrets(order: Mapping[str, Any], secrets: Mapping[str, Any]) -> dict[str, Any]:
+    """The order with secrets in the place of masks; tables keep what was in clear."""
+    given = {name: secrets[name] for name in SECRET_FIELDS if name in secrets}
+    tables = {
+        name: {**order[name], **value} for name, value in given.items() if isinstance(value, dict) and isinstance(order.get(name), dict)
+    }
+    return {**order, **given, **tables}
+
+
+def _canonical(url: str, read: Callable[[str], str]) -> str:
+    try:
+        return read(url)
+    except BadUrl as error:
+        raise ValueError(str(error)) from error
+
+
+#: fields of the order by which a site, or who stands between, may tell a crawl from others
+SHOWING = ("headers", "cookies", "credentials", "login_url", "posts", "proxy")
+
+
+def shows_itself(fetching: Mapping[str, Any]) -> bool:
+    """Whether what a site answers to a crawl that asks so may be meant for it alone."""
+    return any(fetching.get(name) for name in SHOWING)

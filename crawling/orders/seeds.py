@@ -1,0 +1,30 @@
+"""What people type as seeds: one address a line, each once, all mistakes told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from crawling.web.addresses import Address, BadUrl, read_address
+
+#: told in one sentence; whoever mends these sees the next
+TOLD = 3
+
+
+def read_seeds(texts: Iterable[str]) -> tuple[list[Address], list[str]]:
+    """The addresses in canonical form, each once, and a sentence for each text that is none."""
+    addresses: dict[str, Address] = {}
+    wrong = []
+    for text in texts:
+        try:
+            address = read_address(text)
+        except BadUrl as error:
+            wrong.append(str(error))
+        else:
+            addresses.setdefault(address.url, address)
+    return list(addresses.values()), wrong
+
+
+def in_short(mistakes: Sequence[str]) -> str:
+    """The first few, and how many there are besides."""
+    more = f" (and {len(mistakes) - TOLD} more)" if len(mistakes) > TOLD else ""
+    return "; ".join(mistakes[:TOLD]) + more

@@ -1,0 +1,1 @@
+"""One visit to one host: the stages that each URL passes."""

@@ -1,0 +1,218 @@
+"""Fetches as a crawl's order says: with its headers, secrets, proxy, limits and share of what is granted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
+from functools import cached_property
+from http import HTTPStatus
+from ipaddress import ip_network
+
+from crawling.orders.sections.fetching import FetchingPart, shows_itself
+from crawling.web.addresses import Address
+from crawling.web.exchanges import exchange_of
+from crawling.web.fetch.adapter import PinnedSession
+from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.connections import ProxyRoute
+from crawling.web.fetch.cookies import Cookies
+from crawling.web.fetch.fetch_task import FetchTask
+from crawling.web.fetch.host_session import HostSession
+from crawling.web.fetch.http import Fetched, Judge, RequestOptions, fetch
+from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch.progress import report_step
+from crawling.web.fetch.registry import FETCHERS
+from crawling.web.fetch_steps import FetchStep
+from crawling.web.proxies import Proxy
+from crawling.web.recipients import Recipients
+from crawling.web.robots import MAX_ROBOTS_BYTES
+from crawling.web.statuses import FetchStatus, succeeded
+from crawling.web.vetting import AllowedRange, DialPolicy
+from dnscache.resolver import Resolution, resolve
+
+NOT_ASKED = "The server says that the document has not changed (304), which nobody asked."
+#: what an answer may have beside its document: headers, the marks between chunks
+WRAPPING_BYTES = 1024 * 1024
+
+
+class LeaseLost(Exception):
+    """The hosts may be another shift's by now: nothing is asked of them any more."""
+
+
+@dataclass(frozen=True)
+class RequestPolicy:
+    """What a crawl says of itself to hosts, and which of them get its secrets."""
+
+    user_agent: str
+    fetching: FetchingPart = field(default_factory=FetchingPart)
+    recipients: Recipients = field(default_factory=Recipients)
+
+    @cached_property
+    def is_personal(self) -> bool:
+        """Whether answers may be meant for this crawl alone."""
+        return shows_itself(self.fetching.model_dump())
+
+    def password_for(self, address: Address) -> str:
+        """`user:password` as the order has it for the URL's host; empty: none may be sent there."""
+        may_have = self.recipients.may_have_password(address)
+        return self.fetching.credentials.get(address.host_key, "") if may_have else ""
+
+    def headers(self, address: Address, session: HostSession, how: RequestOptions) -> dict[str, str]:
+        headers = {
+            "User-Agent": self.user_agent,
+            "Accept": "*/*",
+            "Accept-Encoding": "gzip, deflate, br, zstd",
+            "Connection": "keep-alive",
+        }
+        may_have = self.recipients.may_have_headers(address)
+        own = dict(self.fetching.headers_for(of_a_seed=may_have))
+        replaced = {name.lower() for name in own}
+        headers = {name: value for name, value in headers.items() if name.lower() not in replaced} | own
+        secret = self.password_for(address)
+        if secret and (answer := session.authorization(secret, address, how.method)):
+            headers["Authorization"] = answer
+        if how.body is not None:
+            is_json = how.body[:1] in (b"{", b"[")
+            headers["Content-Type"] = "application/json" if is_json else "application/x-www-form-urlencoded"
+        return headers
+
+
+@dataclass
+class Client:
+    """Shared by the threads that fetch; only its connections and sessions change.
+
+    `answer_seconds` replaces the order's longest time for one document.
+    """
+
+    policy: RequestPolicy
+    dialling: DialPolicy
+    bandwidth: Bandwidth
+    max_document_bytes: int
+    room: MemoryBudget = field(default_factory=MemoryBudget)
+    proxy: Proxy | None = None
+    #: local files are read from these only
+    directories: Sequence[str] = ()
+    #: the addresses of the proxy's name
+    resolve: Callable[[str], Resolution] = resolve
+    #: waits for so many seconds, or until no fetch is wanted any more
+    pause: Callable[[float], None] = time.sleep
+    lease_is_lost: Callable[[], bool] = lambda: False
+    connections: PinnedSession = field(init=False)
+    #: by host key
+    sessions: dict[str, HostSession] = field(default_factory=dict)
+    answer_seconds: InitVar[float | None] = None
+
+    def __post_init__(self, answer_seconds: float | None) -> None:
+        self.connections = PinnedSession(
+            answer_seconds=answer_seconds or self.fetching.document_seconds,
+            answer_bytes=max(self.max_document_bytes, MAX_ROBOTS_BYTES) + WRAPPING_BYTES,
+            read_seconds=self.fetching.read_seconds,
+        )
+
+    @property
+    def fetching(self) -> FetchingPart:
+        return self.policy.fetching
+
+    def asks_like_others(self, host_key: str) -> bool:
+        """Whether what a host answers to this crawl is what it answers to every other."""
+        asks = self.fetching
+        return not (self.proxy or asks.headers or asks.keeps_cookies or host_key in asks.credentials)
+
+    def session_of(self, host_key: str) -> HostSession:
+        """What is known of a host; only the thread that has the host may ask."""
+        return self.sessions.setdefault(host_key, HostSession(Cookies() if self.fetching.keeps_cookies else None))
+
+    def get(
+        self,
+        address: Address,
+        dial: str,
+        max_bytes: int | None = None,
+        *,
+        keep: bool = False,
+        judge: Judge | None = None,
+        asking: Mapping[str, str] | None = None,
+        form: bytes | None = None,
+    ) -> Fetched:
+        """Fetch from a vetted address, within bandwidth and memory.
+
+        keep: with the exchange, for the archive. judge: says of an answer's head whether to read on.
+        asking: headers that ask for less than the whole document. form: what to post there.
+        Raises LeaseLost.
+        """
+        if self.lease_is_lost():
+            raise LeaseLost
+        if address.scheme in FETCHERS:
+            fetched = self._get_otherwise(address, dial, max_bytes or self.max_document_bytes)
+            return replace(fetched, exchange=exchange_of(fetched.body)) if keep and succeeded(fetched.status) else fetched
+        way, refusal = self._way()
+        if refusal:
+            return refusal
+        session = self.session_of(address.host_key)
+        how = self._how(session, way, form)
+        fetched = fetch(
+            self.connections,
+            address.url,
+            address=dial,
+            headers={**self.policy.headers(address, session, how), **(asking or {})},
+            max_bytes=max_bytes or self.max_document_bytes,
+            received=self._received,
+            room=self.room,
+            keep=keep,
+            how=how,
+            judge=judge,
+        )
+        if fetched.status == HTTPStatus.UNAUTHORIZED:
+            session.challenges[address.origin] = fetched.headers.get("WWW-Authenticate", "")
+        if fetched.status == HTTPStatus.NOT_MODIFIED and not asking:
+            return replace(fetched.without_exchange(), status=FetchStatus.MALFORMED, error=NOT_ASKED)
+        if fetched.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and way:
+            fetched.close()
+            return _proxy_failed("it wants other credentials")
+        return fetched
+
+    def _how(self, session: HostSession, way: ProxyRoute | None, form: bytes | None) -> RequestOptions:
+        asks = self.fetching
+        timeouts = (asks.connect_seconds, asks.first_byte_seconds)
+        return RequestOptions(timeouts, form, way, session.cookies, asks.hidden_headers)
+
+    def _get_otherwise(self, address: Address, dial: str, max_bytes: int) -> Fetched:
+        if self.proxy and address.scheme != "file":
+            return _proxy_failed(f"{address.scheme} does not go through proxies, and this crawl uses one")
+        task = FetchTask(
+            address,
+            dial,
+            max_bytes,
+            self._received,
+            may_dial=lambda port: bool(self.dialling.vet([dial], port).permitted),
+            connect_seconds=self.fetching.connect_seconds,
+            read_seconds=self.fetching.read_seconds,
+            document_seconds=self.fetching.document_seconds,
+            secret=self.policy.password_for(address),
+            directories=self.directories,
+            is_cut=self.connections.is_cut,
+        )
+        return FETCHERS[address.scheme](task)
+
+    def _way(self) -> tuple[ProxyRoute | None, Fetched | None]:
+        """The proxy at an address that is vetted like any other, or why it may not be used."""
+        proxy = self.proxy
+        if proxy is None:
+            return None, None
+        found = self.resolve(proxy.host)
+        trusted = [AllowedRange(ip_network(address), proxy.port, proxy.port) for address in found.addresses]
+        vetted = self.dialling.plus(trusted if proxy.is_trusted else ()).vet(found.addresses, proxy.port)
+        if vetted.permitted:
+            return ProxyRoute(proxy, vetted.permitted[0]), None
+        return None, _proxy_failed(found.error or vetted.reason)
+
+    def _received(self, count: int) -> None:
+        seconds = self.bandwidth.take(count)
+        if seconds > 0:
+            report_step(FetchStep.WAITING_FOR_BANDWIDTH)
+            self.pause(seconds)
+            report_step(FetchStep.READING)
+
+
+def _proxy_failed(why: str) -> Fetched:
+    status = FetchStatus.PROXY_FAILED
+    return Fetched(status, error=f"{status.sentence} ({why})")

@@ -1,0 +1,227 @@
+"""Extract and conclude: what the answer says, where it leads, and what that makes of the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from xxhash import xxh3_64_intdigest
+
+from crawling.frontier.captured_exchange import CapturedExchange
+from crawling.frontier.leases import ClaimedUrl
+from crawling.frontier.outcomes import ServerAnswer, UrlOutcome
+from crawling.frontier.types import Candidate, Refusal
+from crawling.models import UrlState
+from crawling.pipeline.context import FetchContext, LinkJudge
+from crawling.scope.filters import Ruling
+from crawling.scope.parent_directories import directories_above
+from crawling.scope.trap_patterns import pattern_of
+from crawling.web.addresses import Address, BadUrl, may_lead, read_address, signed
+from crawling.web.documents.base import Document, DocumentSource, ReadingRules, one_line
+from crawling.web.documents.registry import read_document
+from crawling.web.fetch.http import Fetched
+from crawling.web.http_caching.freshness import fresh_until, read_date
+from crawling.web.http_caching.revalidation import read_etag
+from crawling.web.links import Links
+from crawling.web.politeness import retry_after
+from crawling.web.simhash import simhash
+from crawling.web.statuses import MOST_INDEXES, MOST_REDIRECTS, UNWANTED, FetchStatus, explain, is_redirect, may_pass, succeeded
+
+NOTHING = Document()
+ABSTRACT_LENGTH = 300
+
+
+def conclude(
+    claimed: ClaimedUrl, address: Address, dialled: str, fetched: Fetched, context: FetchContext, *, sitemaps: Sequence[str] = ()
+) -> UrlOutcome:
+    """Return what became of the URL. A try that may end better in a moment goes back to the queue.
+
+    sitemaps: those of the site, which count as links of this page.
+    """
+    error = fetched.error or ("" if succeeded(fetched.status) else explain(fetched.status))
+    if may_pass(fetched.status):
+        retry = retry_after(claimed.attempts)
+        if retry is not None:
+            return UrlOutcome(claimed.id, UrlState.QUEUED, fetched.status, error, retry_seconds=retry)
+    if fetched.status < 0:
+        state = UrlState.EXCLUDED if fetched.status in UNWANTED else UrlState.FAILED
+        return UrlOutcome(claimed.id, state, fetched.status, error)
+    target = _redirect_target(address, fetched)
+    document = _read(address, fetched, context.links.reading)
+    answer = _answer(address, dialled, fetched, document, target, is_personal=context.client.policy.is_personal)
+    parcel = _parcel(claimed, fetched, answer.digest, [*document.links, *([target] if target else [])])
+    if astray := _astray(claimed, address, fetched, target, document):
+        return UrlOutcome(claimed.id, UrlState.FAILED, astray, astray.sentence, answer=answer, parcel=parcel)
+    links, refusals = _links(claimed, address, [*document.links, *_maps(address, sitemaps)], target, context.links)
+    if document.is_index:
+        links = [replace(link, nesting=claimed.nesting + 1) for link in links]
+    state = UrlState.SUCCEEDED if succeeded(fetched.status) else UrlState.FAILED
+    return UrlOutcome(claimed.id, state, fetched.status, error, answer=answer, links=links, refusals=refusals, parcel=parcel)
+
+
+def _maps(address: Address, sitemaps: Sequence[str]) -> list[Address]:
+    if not sitemaps:
+        return []
+    maps = Links(address.url)
+    for sitemap in sitemaps:
+        maps.add(sitemap)
+    return maps.found
+
+
+def _parcel(claimed: ClaimedUrl, fetched: Fetched, digest: bytes, links: Iterable[Address]) -> CapturedExchange | None:
+    if not fetched.exchange:
+        return None
+    outlinks = [link.url for link in links]
+    sha256 = digest if fetched.exchange.is_plain and fetched.unchanged_since is None else b""
+    return CapturedExchange(
+        claimed.url, claimed.depth, claimed.attempts, fetched.exchange, fetched.unchanged_since, outlinks=outlinks, sha256=sha256
+    )
+
+
+def _redirect_target(address: Address, fetched: Fetched) -> Address | None:
+    if not is_redirect(fetched.status) or not fetched.location:
+        return None
+    try:
+        target = read_address(fetched.location, address.url)
+    except BadUrl:
+        return None
+    return target if may_lead(address.scheme, target.scheme) else None
+
+
+def _astray(
+    claimed: ClaimedUrl,
+    address: Address,
+    fetched: Fetched,
+    target: Address | None,
+    document: Document,
+) -> FetchStatus | None:
+    """What is wrong with where it leads, as far as it can be seen from itself."""
+    if document.is_index and claimed.nesting >= MOST_INDEXES:
+        return FetchStatus.NESTED_SITEMAPS
+    if not is_redirect(fetched.status):
+        return None
+    if target is None:
+        return FetchStatus.REDIRECT_NOWHERE
+    if target.url == address.url:
+        return FetchStatus.REDIRECT_LOOP
+    return FetchStatus.TOO_MANY_REDIRECTS if claimed.redirects >= MOST_REDIRECTS else None
+
+
+def _read(address: Address, fetched: Fetched, reading: ReadingRules) -> Document:
+    if not succeeded(fetched.status) or not fetched.body:
+        return NOTHING
+    return read_document(DocumentSource(fetched.body, address.url, fetched.content_type, fetched.charset, reading))
+
+
+def _links(
+    claimed: ClaimedUrl, address: Address, written: Sequence[Address], target: Address | None, judge: LinkJudge
+) -> tuple[list[Candidate], list[Refusal]]:
+    """What the frontier gets of a page, and what the rules keep out.
+
+    A redirect leads as deep as it stands, and that of a seed is a seed: `example.org` may well live at `www`.
+    """
+    depth = claimed.depth + 1
+    gate = _Gate(claimed, judge)
+    scheme = claimed.url.partition(":")[0]
+    links = gate.candidates([link for link in written if may_lead(scheme, link.scheme)], depth, counts_all=judge.counts_links)
+    if judge.ascends:
+        links += [replace(candidate, is_link=False) for candidate in gate.candidates(directories_above(address), depth)]
+    if target:
+        ruling = gate.judge(target, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+        if ruling:
+            links.append(
+                Candidate(
+                    target,
+                    claimed.depth,
+                    claimed.id,
+                    claimed.redirects + 1,
+                    hops=ruling.hops,
+                    nesting=claimed.nesting,
+                )
+            )
+    return links, gate.refusals
+
+
+class _Gate:
+    """Asks the rules of each link of a page, and keeps what they refuse."""
+
+    def __init__(self, claimed: ClaimedUrl, judge: LinkJudge) -> None:
+        self._claimed, self._judge = claimed, judge
+        self.refusals: list[Refusal] = []
+
+    def candidates(self, links: Iterable[Address], depth: int, *, counts_all: bool = False) -> list[Candidate]:
+        """Those of a page's links that the frontier should hear of; `counts_all`: even of what it knows.
+
+        What it was told of is not judged again: most links of most pages are old news.
+        """
+        news = links if counts_all else self._judge.seen.unseen(links, depth)
+        admitted = {link: ruling.hops for link in news if (ruling := self.judge(link, depth=depth, hops=self._claimed.hops))}
+        self._judge.seen.remember(admitted, depth)
+        made = (_candidate(link, depth, hops, self._claimed, self._judge) for link, hops in admitted.items())
+        return [candidate for candidate in made if candidate]
+
+    def judge(self, link: Address, *, depth: int, hops: int, is_seed: bool = False) -> Ruling | None:
+        """The ruling that lets a link in; None: it stays out."""
+        if not is_seed and self._judge.refusals.again(link.url):
+            return None
+        ruling = self._judge.filters.judge(link, depth=depth, hops=hops, is_seed=is_seed)
+        if ruling.admits:
+            return ruling
+        refusal = self._judge.refusals.first(
+            link, ruling, depth=depth, hops=hops, via=self._claimed.id, is_final=self._judge.filters.is_final(ruling)
+        )
+        self.refusals += [refusal] if refusal else []
+        return None
+
+
+def _candidate(link: Address, depth: int, hops: int, claimed: ClaimedUrl, judge: LinkJudge) -> Candidate | None:
+    judged = judge.traps.judge(link)
+    if judged.is_banned:
+        return None
+    return Candidate(link, depth, claimed.id, pattern=judged.pattern.key if judged.pattern else None, trap=judged.trap, hops=hops)
+
+
+def _answer(
+    address: Address,
+    dialled: str,
+    fetched: Fetched,
+    document: Document,
+    target: Address | None,
+    *,
+    is_personal: bool,
+) -> ServerAnswer:
+    reused = fetched.reused
+    now = reused.fetched_at if reused else datetime.now(UTC)
+    is_content = bool(fetched.body) and (200 <= fetched.status < 300 or fetched.unchanged_since is not None)
+    return ServerAnswer(
+        status=fetched.status,
+        final_url=target.url if target else address.url,
+        content_type=fetched.content_type.replace("\0", ""),
+        charset=document.charset or (fetched.charset or "").replace("\0", ""),
+        title=document.title,
+        bytes=len(fetched.body),
+        fingerprint=signed(xxh3_64_intdigest(fetched.body)),
+        address=reused.address if reused else dialled,
+        fetch_seconds=fetched.seconds,
+        fetched_at=now,
+        digest=sha256(fetched.body).digest() if is_content else b"",
+        simhash=simhash(document.text) if document.text else None,
+        canonical=document.canonical,
+        author=document.author,
+        description=document.description,
+        abstract=one_line(document.text, ABSTRACT_LENGTH),
+        language=document.language,
+        links=len(document.links),
+        needs_browser=document.needs_browser,
+        unread=document.unread or "",
+        last_modified=read_date(fetched.headers.get("Last-Modified", "")),
+        expires_at=fresh_until(fetched.headers, now),
+        etag=read_etag(fetched.headers.get("ETag", "")),
+        unchanged_since=fetched.unchanged_since,
+        pattern=pattern_of(address),
+        extracted=document.extracted,
+        reused_from=reused.page_id if reused else None,
+        is_personal=is_personal,
+    )

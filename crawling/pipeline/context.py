@@ -1,0 +1,165 @@
+"""What the fetch threads of a shift share: the crawl's order, and what the shift holds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, TypeVar
+
+from crawling.frontier.admit.refusals import Refusals
+from crawling.frontier.admit.seen_urls import SeenUrls
+from crawling.frontier.captured_exchange import CapturedExchange
+from crawling.frontier.change.rejudgement import describe_ruling
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.orders.sections.politeness import Politeness
+from crawling.pipeline.client import Client
+from crawling.pipeline.reuse_offers import ReuseOffers
+from crawling.scope.filters import Rule, UrlFilters
+from crawling.scope.trap_gate import TrapGate
+from crawling.web.addresses import Address
+from crawling.web.documents.base import ReadingRules
+from crawling.web.fetch.http import Fetched
+from crawling.web.robots import RobotsRules, read_robots
+from crawling.web.statuses import FetchStatus
+from dnscache.resolver import Resolution, resolve
+
+T = TypeVar("T")
+
+
+class ShiftPort:
+    """What a fetch thread asks of its shift, and what it hands over. As it is here, there is no shift around: a test fetch."""
+
+    def ask(self, question: Callable[[], T]) -> T | None:
+        """What the database answers; None: it is not there, or has nothing to say."""
+        return question()
+
+    def resolve(self, host: str) -> Resolution:
+        """The addresses of a host that is not the visit's own."""
+        return resolve(host)
+
+    def lease_is_lost(self) -> bool:
+        """Whether the shift's time is over."""
+        return False
+
+    def archive(self, parcel: CapturedExchange, answer: ServerAnswer) -> None:
+        """Hand an exchange to the archive, which closes it."""
+        parcel.exchange.close()
+
+    def keep_robots(self, origin: str, status: int, body: bytes) -> None:
+        """Hand on a robots.txt, to be stored for all crawls."""
+
+    def keep_cookies(self, host_id: int, jar: list[dict[str, Any]]) -> None:
+        """Hand on a host's changed cookies."""
+
+    def login_failed(self, sentence: str) -> None:
+        """Say why the crawl could not log in."""
+
+
+@dataclass
+class CrawlPace:
+    """How fast a crawl asks its hosts. The shift's own thread alone changes it."""
+
+    delay_seconds: float = 0.0
+    politeness: Politeness = field(default_factory=Politeness)
+    #: whose addresses keep no clock
+    shared_networks: Sequence[IPv4Network | IPv6Network] = ()
+    #: set when the shift ends: nothing waits any longer
+    ending: threading.Event = field(default_factory=threading.Event)
+
+    def follow(self, delay_seconds: float, politeness: Politeness) -> None:
+        """The order was edited: from here on go by this."""
+        self.delay_seconds, self.politeness = delay_seconds, politeness
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but no longer than the shift lasts: it has seconds to end in."""
+        if seconds > 0:
+            self.ending.wait(seconds)
+
+    def address_gap(self, dial: str, configured_delay: float) -> float:
+        """Seconds between two requests to an address; 0: it has no clock. A host without a delay has none for its address either."""
+        gap = min(self.politeness.address_delay_seconds, configured_delay)
+        return 0.0 if gap and any(ip_address(dial) in network for network in self.shared_networks) else gap
+
+
+@dataclass
+class RobotsPolicy:
+    """How a crawl obeys robots.txt."""
+
+    #: the crawler's name in robots.txt files
+    token: str
+    #: hosts whose robots.txt does not bind this crawl, because an administrator says why; the shift's own thread alone changes it
+    unbound: frozenset[str] = frozenset()
+    #: status and body, by origin, of those that were asked for in a way that is this crawl's own
+    own: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+
+    def binds(self, host_key: str) -> bool:
+        return host_key not in self.unbound
+
+    def read(self, status: int, body: bytes) -> RobotsRules:
+        return read_robots(status, body, self.token)
+
+
+@dataclass
+class LinkJudge:
+    """Which of a page's links the crawl follows. The shift's own thread alone changes its rules."""
+
+    filters: UrlFilters
+    #: what is read of documents
+    reading: ReadingRules = field(default_factory=ReadingRules)
+    #: the frontier wants to hear of every link, even to what it knows
+    counts_links: bool = False
+    #: and of the directories above a URL
+    ascends: bool = False
+    traps: TrapGate = field(default_factory=TrapGate)
+    seen: SeenUrls = field(default_factory=SeenUrls)
+    refusals: Refusals = field(default_factory=Refusals)
+    #: names the filters; empty: they are those of the shift's beginning
+    rules_key: str = ""
+
+    def follow(self, rules_key: str, filters: Callable[[], UrlFilters]) -> None:
+        """Judge by these rules, if they are others than before."""
+        if rules_key != self.rules_key:
+            self.filters, self.rules_key = filters(), rules_key
+            self.forget()
+
+    def add_seeds(self, seeds: Sequence[Address]) -> None:
+        """These count as seeds from here on."""
+        self.filters = self.filters.with_seeds(seeds)
+        self.refusals.forget()
+
+    def forget(self) -> None:
+        """Judge links as if they were met for the first time: other rules hold, or those of a page were not kept."""
+        self.refusals.forget()
+        self.seen.forget()
+
+
+@dataclass(frozen=True)
+class FetchContext:
+    client: Client
+    links: LinkJudge
+    robots: RobotsPolicy
+    pace: CrawlPace = field(default_factory=CrawlPace)
+    port: ShiftPort = field(default_factory=ShiftPort)
+    offers: ReuseOffers = field(default_factory=ReuseOffers)
+    #: documents' exchanges are kept
+    archives: bool = False
+
+    def get_document(self, address: Address, dial: str, *, asking: Mapping[str, str] | None = None, form: bytes | None = None) -> Fetched:
+        """Fetch a URL of the crawl's: no more of it than its filters let in."""
+        granted = self.client.max_document_bytes
+        most = min(granted, self.links.filters.max_document_bytes or granted)
+        fetched = self.client.get(address, dial, most, keep=self.archives, judge=self._judge_answer, asking=asking, form=form)
+        if fetched.status == FetchStatus.TOO_BIG and most < granted:
+            error = f"{FetchStatus.TOO_LARGE.sentence} (more than {most:,} bytes)"
+            return replace(fetched, status=FetchStatus.TOO_LARGE, error=error)
+        return fetched
+
+    def _judge_answer(self, content_type: str, length: int | None) -> tuple[FetchStatus, str] | None:
+        if length and length > self.client.max_document_bytes:
+            return FetchStatus.TOO_BIG, FetchStatus.TOO_BIG.sentence
+        ruling = self.links.filters.judge_answer(content_type, length)
+        if ruling is None:
+            return None
+        return FetchStatus.WRONG_TYPE if ruling.rule is Rule.TYPE else FetchStatus.TOO_LARGE, describe_ruling(ruling)

@@ -1,0 +1,87 @@
+"""When a host may be asked again: its delay, its wishes, and what the crawl's budget for it leaves."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from crawling.frontier.rules.budgets import NOTHING_SPENT, RequestsSpent
+from crawling.orders.sections.politeness import Politeness
+from crawling.web.politeness import BACKOFFS, backoff_after, delay_after, read_retry_after
+
+
+@dataclass
+class HostClock:
+    """Of one visit. `configured_delay` and `politeness` are written by the shift alone, which follows the crawl's order, and the rest
+    by the thread that has the visit: neither can undo what the other wrote. All times are monotonic seconds."""
+
+    #: when the next request may begin
+    free_at: float
+    configured_delay: float
+    politeness: Politeness
+    #: robots.txt's
+    asked_delay: float = 0.0
+    last_fetch_seconds: float = 0.0
+    #: answers in a row by which the host said that it has too much to do
+    backoffs: int = 0
+    #: requests that the host has had
+    spent: RequestsSpent = NOTHING_SPENT
+    #: whether its row knows of all of them
+    is_counted: bool = True
+    #: as `free_at`, but for the budget, which binds this crawl alone
+    host_free_at: float = 0.0
+    #: the host lets nothing be fetched before
+    closed_until: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.host_free_at = self.host_free_at or self.free_at
+
+    @property
+    def rests_for_budget(self) -> bool:
+        """Whether the host itself could be asked sooner."""
+        return self.free_at > self.host_free_at
+
+    @property
+    def delay(self) -> float:
+        """Seconds from the end of a fetch to the next; of two origins on a host the longer delay counts."""
+        return delay_after(
+            configured=self.configured_delay,
+            crawl_delay=self.asked_delay,
+            last_fetch=self.last_fetch_seconds,
+            factor=self.politeness.delay_factor,
+        )
+
+    def rest(self, status: int, seconds: float, *, retry_after: str = "") -> None:
+        """A fetch has just ended: wait for the delay, or for longer where the host says that it has too much to do."""
+        self.last_fetch_seconds = seconds
+        if status in BACKOFFS:
+            self.backoffs += 1
+        elif status > 0:
+            self.backoffs = 0
+        now = datetime.now(UTC)
+        asked = read_retry_after(retry_after, now)
+        backoff = backoff_after(status, asked=asked, in_a_row=self.backoffs, chance=random.random())  # noqa: S311  # no secret
+        self.spent, self.is_counted = self.spent.plus_one(now), False
+        self.host_free_at = time.monotonic() + max(self.delay, backoff)
+        self.keep_budget()
+
+    def rest_for_delay(self) -> None:
+        """Leave the host alone for its delay from now on, at least."""
+        self.host_free_at = max(self.host_free_at, time.monotonic() + self.delay)
+        self.keep_budget()
+
+    def come_back_in(self, seconds: float) -> None:
+        """Wait so long at least, for something that is not the host's doing."""
+        self.free_at = max(self.free_at, time.monotonic() + seconds)
+
+    def keep_budget(self) -> None:
+        """Wait for the host, and for the next minute or day where the crawl's budget for it is spent."""
+        wait = self.spent.seconds_to_wait(self.politeness, datetime.now(UTC))
+        self.free_at = max(self.host_free_at, time.monotonic() + wait) if wait else self.host_free_at
+        self.free_at = max(self.free_at, self.closed_until)
+
+    def skip(self) -> None:
+        """Nobody is asked any more: the URLs that are left need not wait."""
+        self.closed_until, self.free_at = 0.0, time.monotonic()

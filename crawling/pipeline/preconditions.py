@@ -1,0 +1,62 @@
+"""Pre-fetch: may this URL be fetched at all, from which address, and what does robots.txt say?"""
+
+from __future__ import annotations
+
+from crawling.frontier.change.rejudgement import describe_ruling, status_of
+from crawling.frontier.leases import ClaimedUrl
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.visit import Visit
+from crawling.web.addresses import Address
+from crawling.web.fetch.http import Fetched
+from crawling.web.robots import RobotsRules
+from crawling.web.statuses import FetchStatus, explain
+from crawling.web.vetting import DialPolicy
+from dnscache.answers import DnsStatus
+from dnscache.resolver import Resolution
+
+THIS_MACHINE = "127.0.0.1"
+
+
+def refusal_by_rules(claimed: ClaimedUrl, address: Address, context: FetchContext) -> Fetched | None:
+    """Why the rules, as they are at this moment, keep us from fetching, if they do. Nothing was asked of the host yet."""
+    ruling = context.links.filters.judge(address, depth=claimed.depth, hops=max(0, claimed.hops - 1), is_seed=claimed.depth == 0)
+    return None if ruling.admits else Fetched(status_of(ruling), error=describe_ruling(ruling))
+
+
+def address_to_dial(resolution: Resolution, port: int, dialling: DialPolicy) -> tuple[str, Fetched | None]:
+    """Return the address to connect to, or why there is none."""
+    if resolution.status is not DnsStatus.OK:
+        status = FetchStatus.NAME_UNANSWERED if resolution.status.is_failure else FetchStatus.NAME_UNKNOWN
+        return "", Fetched(status, error=f"{status.sentence} ({resolution.name}: {resolution.error or resolution.status})")
+    vetted = dialling.vet(resolution.addresses, port)
+    if not vetted.permitted:
+        status = FetchStatus.ADDRESS_REFUSED
+        return "", Fetched(status, error=f"{status.sentence} ({vetted.reason})")
+    return vetted.permitted[0], None
+
+
+def way_to(address: Address, resolution: Resolution, context: FetchContext) -> tuple[str, Fetched | None]:
+    """Return the address to connect to, or why there is none; for this machine's own files that is this machine."""
+    return (THIS_MACHINE, None) if address.scheme == "file" else address_to_dial(resolution, address.port, context.client.dialling)
+
+
+def set_robots(visit: Visit, origin: str, robots: RobotsRules) -> None:
+    """Let the rules hold for this visit, its delay included."""
+    visit.robots.by_origin[origin] = robots
+    visit.clock.asked_delay = max(visit.clock.asked_delay, robots.crawl_delay or 0.0)
+
+
+def without_robots(answered: int) -> Fetched:
+    """What it means for all URLs of an origin that its robots.txt was answered so (RFC 9309, 2.3.1.4)."""
+    status, why = FetchStatus.ROBOTS_UNAVAILABLE, explain(answered)
+    told = f"The site's robots.txt could not be had ({why.rstrip('.')})."
+    return Fetched(status, error=status.sentence if answered == status else told)
+
+
+def refusal_by_robots(robots: RobotsRules, address: Address) -> Fetched | None:
+    """Why robots.txt keeps us from fetching, if it does."""
+    if robots.unavailable:
+        return without_robots(robots.unavailable)
+    if not robots.allows(address.url):
+        return Fetched(FetchStatus.ROBOTS_FORBID, error=FetchStatus.ROBOTS_FORBID.sentence)
+    return None

@@ -1,0 +1,73 @@
+"""Fetch: the document, or, where an earlier run has it, only if it has changed since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from http import HTTPStatus
+
+from requests.structures import CaseInsensitiveDict
+
+from crawling.archive.earlier_answers import EarlierAnswer, StoredDocument, stored_document
+from crawling.archive.reader import bytes_to_read
+from crawling.frontier.leases import ClaimedUrl
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.visit import Visit
+from crawling.web.addresses import WEB, Address, BadUrl, read_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.http_caching.revalidation import renewed
+from crawling.web.statuses import NOT_MODIFIED_STATUS, is_redirect
+
+#: so often a URL may set a cookie and send back to itself
+MOST_COOKIE_TURNS = 3
+
+
+def fetch_anew(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext) -> Fetched:
+    """Fetch the URL. If the server says that what we have is still right, the answer has the body that we have.
+
+    A seed that has something to be posted is fetched by POST.
+    """
+    posted = context.client.fetching.posts.get(address.url) if claimed.depth == 0 else None
+    if posted is not None:
+        return context.get_document(address, dial, form=posted.encode())
+    earlier = visit.earlier.get(claimed.id) if address.scheme in WEB else None
+    stored = _stored(earlier, context) if earlier else None
+    fetched = context.get_document(address, dial, asking=earlier.questions if earlier and stored else None)
+    return _carried_over(fetched, stored) if stored and fetched.status == NOT_MODIFIED_STATUS else fetched
+
+
+def _stored(earlier: EarlierAnswer, context: FetchContext) -> StoredDocument | None:
+    """The document that we have; None if it is not to be had, or if there is no memory for it."""
+    size = bytes_to_read(earlier.original)
+    is_admitted = size <= context.client.max_document_bytes and context.client.room.reserve(size)
+    return stored_document(earlier) if is_admitted else None
+
+
+def _carried_over(fetched: Fetched, stored: StoredDocument) -> Fetched:
+    return replace(
+        fetched,
+        headers=CaseInsensitiveDict(renewed(stored.headers, CaseInsensitiveDict(fetched.headers).items())),
+        body=stored.body,
+        unchanged_since=stored.page,
+    )
+
+
+def sets_cookies_first(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext) -> bool:
+    """Whether the answer only sets cookies and sends back to the same URL, which then is asked for again, but not for ever."""
+    if not context.client.fetching.keeps_cookies or not is_redirect(fetched.status) or "Set-Cookie" not in fetched.headers:
+        return False
+    visit.repeats.sent_back = (claimed.id, visit.repeats.sent_back[1] + 1 if visit.repeats.sent_back[0] == claimed.id else 1)
+    if visit.repeats.sent_back[1] > MOST_COOKIE_TURNS:
+        return False
+    try:
+        return read_address(fetched.location, address.url).url == address.url
+    except BadUrl:
+        return False
+
+
+def must_answer(visit: Visit, claimed: ClaimedUrl, address: Address, fetched: Fetched, context: FetchContext) -> bool:
+    """Whether the host wants to know who asks, and the order says who: then the URL is asked for once more, after the host's delay."""
+    is_asked = fetched.status == HTTPStatus.UNAUTHORIZED and visit.repeats.answered != claimed.id
+    if not is_asked or not context.client.policy.password_for(address):
+        return False
+    visit.repeats.answered = claimed.id
+    return True

@@ -1,0 +1,134 @@
+"""Fetch an origin's robots.txt, which may lead to other hosts: each is asked at its own pace, and what is answered is archived."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from functools import partial
+
+from crawling.frontier.address_clock import AHEAD_SECONDS
+from crawling.frontier.borrowed_hosts import borrow_hosts, return_host
+from crawling.frontier.captured_exchange import CapturedExchange
+from crawling.frontier.outcomes import ServerAnswer
+from crawling.frontier.robots_store import known_robots
+from crawling.pipeline.address_rate_limit import wait_for_next_turn, wait_for_turn
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.preconditions import address_to_dial, set_robots, without_robots
+from crawling.pipeline.visit import Visit
+from crawling.web.addresses import Address
+from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.robots import as_read, fetch_robots
+from crawling.web.politeness import backoff_after
+from crawling.web.robots import MAX_ROBOTS_BYTES
+from crawling.web.statuses import OUTAGES, FetchStatus, is_answer
+
+#: another host that is free within this is waited for; one that somebody else has, or that rests for longer, is asked for later
+SOON_SECONDS = 2.0
+LATER_SECONDS = 1.0
+#: a host that was not to be had so often counts as one that does not answer; its robots.txt is asked for again in a minute
+MOST_TRIES = 20
+
+
+def learn_robots(visit: Visit, address: Address, dial: str, context: FetchContext) -> None:
+    """Fetch the origin's robots.txt and keep it. These are fetches: the host is left alone for its delay after each.
+
+    Where it leads to a host that others are asking, nothing is learnt, and the visit comes back for the rest of the way in a moment.
+    """
+    answer = fetch_robots(address.origin, partial(_hop, visit, address, dial, context))
+    if answer is None:
+        visit.clock.come_back_in(LATER_SECONDS)
+        return
+    visit.robots.hops.clear()
+    visit.robots.tries = 0
+    if answer.is_stale:
+        return  # once more after the host's delay, over a new connection
+    if answer.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial):
+        return  # at its next address
+    status, body = as_read(answer)
+    if context.client.asks_like_others(address.host_key):
+        context.port.keep_robots(address.origin, status, body)
+    elif is_answer(status):
+        context.robots.own[address.origin] = (status, body)
+    robots = context.robots.read(status, body)
+    if robots.unavailable and (old := visit.robots.outdated.get(address.origin)):
+        robots = context.robots.read(*old)  # section 2.4: for as long as no newer one can be had
+    elif robots.unavailable and context.robots.binds(address.host_key):
+        visit.availability.suspend(without_robots(status))
+        return
+    elif not visit.availability.outage or visit.availability.outage.status in OUTAGES:  # it may still refuse all pages
+        visit.availability.recover()
+    set_robots(visit, address.origin, robots)
+    visit.clock.rest_for_delay()  # it may be longer by now
+
+
+def _hop(visit: Visit, address: Address, dial: str, context: FetchContext, hop: Address, number: int) -> Fetched | None:
+    """The answer of one hop; None: its host cannot be asked now. What was answered on the way is not asked for again."""
+    if hop.url in visit.robots.hops:
+        return visit.robots.hops[hop.url]
+    if hop.host_key != address.host_key:
+        answer = _elsewhere(visit, hop, context)
+    else:
+        refusal = None
+        if hop.port != address.port:  # vetted anew even on the same host: what is allowed, is allowed by port
+            dial, refusal = address_to_dial(context.port.resolve(hop.hostname), hop.port, context.client.dialling)
+        if number and not refusal:
+            context.pace.pause(visit.clock.host_free_at - time.monotonic())
+            wait_for_turn(visit, dial, context)
+        answer = refusal or _fetch(hop, dial, context)
+        visit.rest(answer)
+    if answer:
+        visit.robots.hops[hop.url] = answer
+    return answer
+
+
+def _elsewhere(visit: Visit, hop: Address, context: FetchContext) -> Fetched | None:
+    """Ask another host, as its own clock allows; never waits for somebody who has it, while this visit has a host itself."""
+    if hop.url == f"{hop.origin}/robots.txt" and (known := context.port.ask(lambda: known_robots([hop.origin]).get(hop.origin))):
+        return Fetched(known[0], body=known[1])
+    dial, refusal = address_to_dial(context.port.resolve(hop.hostname), hop.port, context.client.dialling)
+    if refusal:
+        return refusal
+    seconds = SOON_SECONDS + AHEAD_SECONDS + context.client.fetching.connect_seconds + context.client.fetching.document_seconds
+    found = context.port.ask(lambda: borrow_hosts([hop.host_key], soon_seconds=SOON_SECONDS, seconds=seconds))
+    if not found:
+        visit.robots.tries += 1
+        status = FetchStatus.ROBOTS_UNAVAILABLE
+        return Fetched(status, error=status.sentence) if visit.robots.tries > MOST_TRIES else None
+    host = found[hop.host_key]
+    rest = context.pace.delay_seconds
+    try:
+        context.pace.pause(host.wait_seconds)
+        # The host is ours for a while only, so where turns are given out far ahead it goes back unasked.
+        if not wait_for_next_turn(visit, dial, context):
+            rest = 0.0
+            return None
+        if context.pace.ending.is_set():
+            return None
+        answer = _fetch(hop, dial, context)
+        rest = max(rest, backoff_after(answer.status, asked=None, in_a_row=1, chance=0.0))
+        return answer
+    finally:
+        context.port.ask(lambda: return_host(host, rest))
+
+
+def _fetch(hop: Address, dial: str, context: FetchContext) -> Fetched:
+    """One request, whose exchange goes to the archive like a document's; no page's row will point at it."""
+    fetched = context.client.get(hop, dial, MAX_ROBOTS_BYTES, keep=context.archives)
+    if fetched.exchange:
+        context.port.archive(CapturedExchange(hop.url, None, 1, fetched.exchange, has_page=False), _answer(hop, dial, fetched))
+    return fetched
+
+
+def _answer(hop: Address, dial: str, fetched: Fetched) -> ServerAnswer:
+    return ServerAnswer(
+        status=fetched.status,
+        final_url=hop.url,
+        content_type=fetched.content_type,
+        charset="",
+        title="",
+        bytes=len(fetched.body),
+        fingerprint=0,
+        address=dial,
+        fetch_seconds=fetched.seconds,
+        fetched_at=datetime.now(UTC),
+    )

@@ -1,0 +1,168 @@
+"""One step of one visit: the stages in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crawling.frontier.leases import ClaimedUrl
+from crawling.frontier.outcomes import UrlOutcome
+from crawling.models import UrlState
+from crawling.pipeline.address_rate_limit import acquire_turn
+from crawling.pipeline.conclusion import conclude
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.login import log_in, must_log_in
+from crawling.pipeline.preconditions import refusal_by_robots, refusal_by_rules, way_to, without_robots
+from crawling.pipeline.revalidation import fetch_anew, must_answer, sets_cookies_first
+from crawling.pipeline.robots import learn_robots
+from crawling.pipeline.visit import Visit
+from crawling.web.addresses import WEB, Address, canonical_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.progress import report_step
+from crawling.web.fetch_steps import FetchStep
+from crawling.web.robots import RobotsRules
+from crawling.web.statuses import OUTAGES, THROTTLES, FetchStatus, explain
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadAnswer:
+    """What came for a URL and is still to be read: the host is not needed for that."""
+
+    claimed: ClaimedUrl
+    address: Address
+    dial: str
+    fetched: Fetched
+    sitemaps: Sequence[str]
+
+
+def step(visit: Visit, context: FetchContext) -> UnreadAnswer | UrlOutcome | None:
+    """Try the visit's next URL; None: nothing is settled yet, because something had to be done first (robots.txt, a login,
+    credentials), the address serves another host before, the host's next address is to be tried, or the shift ends.
+
+    The visit is free again one delay after the end of whatever was fetched (never counted from its start: a slow server
+    must not be asked sooner). What needs no fetch costs no delay.
+    """
+    assert visit.route.resolution is not None
+    claimed = visit.urls[0]
+    address = canonical_address(claimed.url)
+    dial, refusal = way_to(address, visit.route.resolution, context)
+    if outcome := _unasked(visit, claimed, address, context):
+        visit.urls.popleft()
+        return outcome
+    if refusal and refusal.status in OUTAGES:
+        visit.availability.suspend(refusal)
+        return None
+    if not refusal and address.scheme in WEB and not _knows_rules(visit, address, dial, context):
+        return None
+    robots = visit.robots.by_origin.get(address.origin)
+    if robots is not None and context.robots.binds(address.host_key):
+        refusal = refusal or refusal_by_robots(robots, address)
+    if refusal:
+        visit.urls.popleft()
+        return conclude(claimed, address, dial, refusal, context)
+    if must_log_in(address, context):
+        if acquire_turn(visit, dial, context):
+            log_in(visit, address, dial, context)
+            keep_cookies(visit, address, context)
+        return None
+    fetched = context.offers.take(
+        claimed.id,
+        archives=context.archives,
+        room=context.client.room,
+        most=context.client.max_document_bytes,
+    )
+    if fetched is None and address.scheme != "file" and not acquire_turn(visit, dial, context):
+        return None
+    visit.urls.popleft()
+    fetched = fetched or _fetched(visit, claimed, address, dial, context)
+    if fetched and visit.availability.given_up:
+        fetched.close()
+        return _given_up(claimed, visit.availability.given_up)
+    return UnreadAnswer(claimed, address, dial, fetched, _sitemaps(visit, address, robots)) if fetched else None
+
+
+def _unasked(visit: Visit, claimed: ClaimedUrl, address: Address, context: FetchContext) -> UrlOutcome | None:
+    """What becomes of a URL that nobody need be asked for: the rules keep it out, or its host is given up."""
+    if unwanted := refusal_by_rules(claimed, address, context):
+        return conclude(claimed, address, "", unwanted, context)
+    if visit.availability.given_up:
+        return _given_up(claimed, visit.availability.given_up)
+    return None
+
+
+def _given_up(claimed: ClaimedUrl, why: Fetched) -> UrlOutcome:
+    return UrlOutcome(claimed.id, UrlState.FAILED, why.status, why.error)
+
+
+def _knows_rules(visit: Visit, address: Address, dial: str, context: FetchContext) -> bool:
+    """Whether robots.txt says something by now. If not it was asked for, or the host waits until it can be had."""
+    robots = visit.robots.by_origin.get(address.origin)
+    if robots is None:
+        if acquire_turn(visit, dial, context):
+            learn_robots(visit, address, dial, context)
+        return False
+    if robots.unavailable and context.robots.binds(address.host_key):
+        del visit.robots.by_origin[address.origin]  # asked for again at the next try
+        visit.availability.suspend(without_robots(robots.unavailable))
+        return False
+    return True
+
+
+def read(catch: UnreadAnswer, visit: Visit, context: FetchContext) -> UrlOutcome:
+    """Say what became of the URL. The visit may be at another toe meanwhile."""
+    report_step(FetchStep.EXTRACTING)
+    outcome = None
+    try:
+        outcome = conclude(catch.claimed, catch.address, catch.dial, catch.fetched, context, sitemaps=catch.sitemaps)
+        if outcome.answer:
+            visit.robots.mapped.add(catch.address.origin)
+        return outcome
+    finally:
+        if catch.fetched.exchange and not (outcome and outcome.parcel):
+            catch.fetched.exchange.close()
+
+
+def _fetched(visit: Visit, claimed: ClaimedUrl, address: Address, dial: str, context: FetchContext) -> Fetched | None:
+    """What the host answers; None: nothing that settles the URL."""
+    fetched = fetch_anew(visit, claimed, address, dial, context)
+    visit.rest(fetched)
+    keep_cookies(visit, address, context)
+    if fetched.status == FetchStatus.MEMORY_BUSY and context.pace.ending.is_set():
+        return None  # the shift gives it back untried
+    if fetched.status in OUTAGES and (address.scheme in WEB or fetched.status != FetchStatus.PROXY_FAILED):
+        visit.urls.appendleft(claimed)
+        if not (fetched.status == FetchStatus.CONNECT_FAILED and visit.route.demote(dial)):  # else at its next address
+            visit.availability.suspend(fetched)
+        return None
+    if fetched.is_stale:
+        visit.urls.appendleft(claimed)  # once more after the host's delay: nothing was sent over a new connection
+        return None
+    note_answer(visit, fetched)
+    if must_answer(visit, claimed, address, fetched, context) or sets_cookies_first(visit, claimed, address, fetched, context):
+        fetched.close()
+        visit.urls.appendleft(claimed)
+        return None
+    return fetched
+
+
+def note_answer(visit: Visit, fetched: Fetched) -> None:
+    """Whether a page's answer ends an outage, or is a host's wish to be left alone, which may last longer than the crawl waits."""
+    answered = fetched.http_status or fetched.status
+    if answered in THROTTLES:
+        status = FetchStatus.HOST_BUSY
+        visit.availability.note_throttling(Fetched(status, error=f"The host asks for a rest ({explain(answered)})."))
+    elif answered > 0:
+        visit.availability.recover()
+
+
+def _sitemaps(visit: Visit, address: Address, robots: RobotsRules | None) -> list[str]:
+    """Sitemaps go with the first page of their origin: links need a page that they were found on. Pages that are read at the same
+    time may all have them; the frontier takes each once."""
+    return robots.sitemaps if robots and address.origin not in visit.robots.mapped else []
+
+
+def keep_cookies(visit: Visit, address: Address, context: FetchContext) -> None:
+    """Hand on the host's cookies if they are others than before."""
+    cookies = context.client.session_of(address.host_key).cookies
+    if cookies and cookies.has_changed:
+        context.port.keep_cookies(visit.host.host_id, cookies.taken())

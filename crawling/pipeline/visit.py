@@ -1,0 +1,112 @@
+"""One leased host, as fetch threads are handed it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from crawling.archive.earlier_answers import EarlierAnswer
+from crawling.frontier.leases import ClaimedUrl, LeasedHost
+from crawling.orders.sections.politeness import Politeness
+from crawling.pipeline.host_availability import HostAvailability
+from crawling.pipeline.host_clock import HostClock
+from crawling.web.fair_share import penalty_seconds
+from crawling.web.fetch.http import Fetched
+from crawling.web.robots import RobotsRules
+from dnscache.addresses import dialled
+from dnscache.resolver import Resolution
+
+
+@dataclass
+class HostRoute:
+    """How a host is reached. It has a resolution whenever its visit is on the workbench."""
+
+    resolution: Resolution | None = None
+    resolved_until: float = 0.0
+    #: addresses that did not accept a connection
+    unreachable: set[str] = field(default_factory=set)
+    #: the address at which the visit has a turn that it waits for, or ""
+    turn: str = ""
+
+    def is_current(self, now: float) -> bool:
+        """Whether there are addresses that still hold."""
+        return self.resolution is not None and now < self.resolved_until
+
+    def resolve(self, resolution: Resolution) -> None:
+        """Go by these addresses for as long as they hold; what never holds (TTL 0) is good until the URLs in hand are fetched."""
+        self.resolution, self.resolved_until = resolution, time.monotonic() + resolution.ttl
+
+    def demote(self, address: str) -> bool:
+        """Prefer the host's other addresses to this one; whether to go on at once with another, which is so once for each."""
+        assert self.resolution is not None
+        is_new = address not in self.unreachable
+        self.unreachable.add(address)
+        addresses = sorted(self.resolution.addresses, key=lambda other: dialled(other) in self.unreachable)
+        self.resolution = replace(self.resolution, addresses=tuple(addresses))
+        return is_new and dialled(addresses[0]) not in self.unreachable
+
+
+@dataclass
+class HostRobots:
+    """The robots.txt files of a host's origins, and the way to one that is being fetched."""
+
+    by_origin: dict[str, RobotsRules] = field(default_factory=dict)
+    #: by origin, status and body of files that hold on only while no newer ones can be had
+    outdated: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    #: origins whose sitemaps were handed on as links
+    mapped: set[str] = field(default_factory=set)
+    #: what was answered on the way to a file that is not at its end yet, by URL
+    hops: dict[str, Fetched] = field(default_factory=dict)
+    #: how often a host on that way was not to be had
+    tries: int = 0
+
+
+@dataclass
+class RepeatRequests:
+    """URLs that are asked for more than once within a visit."""
+
+    #: the URL that was last asked for once more, with credentials
+    answered: int = 0
+    #: the URL that last set a cookie and sent back to itself, and how often
+    sent_back: tuple[int, int] = (0, 0)
+    #: what the latest request of a login was answered
+    login_status: int = 0
+
+
+@dataclass(eq=False)
+class Visit:
+    """What fetch threads need to fetch from one leased host; one of them has it at a time."""
+
+    host: LeasedHost
+    leased_at: float
+    clock: HostClock
+    availability: HostAvailability
+    urls: deque[ClaimedUrl] = field(default_factory=deque)
+    route: HostRoute = field(default_factory=HostRoute)
+    robots: HostRobots = field(default_factory=HostRobots)
+    repeats: RepeatRequests = field(default_factory=RepeatRequests)
+    #: what an earlier run has of URLs, by their ids
+    earlier: dict[int, EarlierAnswer] = field(default_factory=dict)
+    #: until then hosts that wait for a thread go first
+    penalty_until: float = 0.0
+    #: documents of the host that threads are reading; the workbench counts
+    unread: int = 0
+
+    @classmethod
+    def of(cls, host: LeasedHost, *, delay_seconds: float = 0.0, politeness: Politeness | None = None, penalty_until: float = 0.0) -> Visit:
+        """Begin a visit to a host that was leased just now."""
+        now = time.monotonic()
+        free_at = now + host.wait_seconds
+        clock = HostClock(free_at, delay_seconds, politeness or Politeness(), backoffs=host.backoffs, spent=host.spent)
+        availability = HostAvailability(clock, was_heard=host.was_heard, outage=host.outage)
+        clock.keep_budget()
+        return cls(host, now, clock, availability, penalty_until=penalty_until)
+
+    def penalise(self, held_seconds: float, *, toes: int) -> None:
+        """The visit, or one of its documents, has kept one of the toes for so long: let others go first for as long as is fair."""
+        self.penalty_until = max(self.penalty_until, time.monotonic() + penalty_seconds(held_seconds, toes))
+
+    def rest(self, fetched: Fetched) -> None:
+        """A fetch has just ended: leave the host alone for its delay, or for longer where it says that it has too much to do."""
+        self.clock.rest(fetched.status, fetched.seconds, retry_after=fetched.headers.get("Retry-After", ""))

@@ -1,0 +1,129 @@
+"""The working life of a pre-resolver: names of hosts that come due are resolved while a bank grant lasts."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.db import connections
+
+from allocation.errors import AllocationError
+from crawling.errors import CrawlError
+from crawling.frontier.waiting_names import names_due
+from crawling.models import Run
+from crawling.models.jobs import WORKING_STATES
+from crawling.preresolver.machine_lock import MachineLock
+from crawling.preresolver.slots import LookupSlots
+from dnscache.evictions import keep_history
+from dnscache.lookup_counter import LookupCounter
+from dnscache.preresolver import heartbeat as beat
+from dnscache.preresolver.preresolver import PreResolver
+from dnscache.resolver import Resolver
+from dnscache.selectors import pinned_names
+from dnscache.write_behind import WriteBehind
+
+logger = logging.getLogger(__name__)
+
+#: answers that it keeps at hand: 0.6 GB if there are so many
+CAPACITY = 1_000_000
+TICK_SECONDS = 0.2
+#: answers reach the gate so much later
+WRITE_SECONDS = 0.1
+#: the sum of all weights walks through the memory, which is not worth it every second
+WEIGH_SECONDS = 30.0
+#: what may pass by itself; anything else is a fault of ours and ends the process, which the supervisor starts again
+PASSING = (DatabaseError, psycopg.Error, AllocationError, CrawlError)
+
+
+class PreResolverProcess:
+    """One machine's. Its death costs nothing but speed: the gate opens, and shifts resolve their own names."""
+
+    def __init__(self, machine: str, resolver: Resolver | None = None) -> None:
+        self._machine = machine
+        self._writer = WriteBehind(every_seconds=WRITE_SECONDS)
+        self._resolver = resolver or Resolver(capacity=CAPACITY)
+        self._resolver.writer = self._writer
+        self._seat, self._slots = MachineLock(machine), LookupSlots(machine)
+        self._tally = LookupCounter()
+        self._pre = PreResolver(self._resolver, candidates=self._candidates, deliver=lambda found: None, slots=lambda: self._slots.held)
+        self._due: list[tuple[str, float]] = []
+        self._place, self._machines = 0, 1
+        self._look_at = self._read_at = self._weigh_at = self._saved = 0.0
+        self._began = False
+
+    def work(self, ending: threading.Event) -> None:
+        """Resolve ahead until told to end."""
+        self._writer.start()
+        try:
+            while not ending.is_set():
+                try:
+                    self._turn(ending)
+                except PASSING as error:
+                    logger.warning("pre-resolution waits", extra={"error": str(error)})
+                    connections.close_all()
+                    ending.wait(TICK_SECONDS)
+        finally:
+            self._pre.close()
+            self._writer.close()
+            self._leave()
+
+    def _turn(self, ending: threading.Event) -> None:
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look(now)
+            self._look_at = now + (beat.EVERY_SECONDS if self._slots.held else TICK_SECONDS)
+        if self._slots.held:
+            self._pre.turn(wait=TICK_SECONDS)
+        else:
+            ending.wait(TICK_SECONDS)
+
+    def _look(self, now: float) -> None:
+        """Every second: the seat, the bank, a sign of life. Another process of this machine that has the seat is left alone."""
+        if not self._seat.is_held():
+            return
+        if not self._began:
+            self._slots.settle()
+            logger.info("resolving ahead", extra={"machine": self._machine, "answers": self._resolver.warm_start()})
+            self._began = True
+        held = self._slots.held
+        self._slots.look(wanted=Run.objects.filter(state__in=WORKING_STATES).exists())
+        if self._slots.held:
+            self._beat(now)
+        elif held:
+            beat.rest(self._machine)
+
+    def _beat(self, now: float) -> None:
+        space = self._resolver.memory.space
+        if now >= self._weigh_at:
+            self._weigh_at, self._saved = now + WEIGH_SECONDS, space.threads_saved(self._resolver.clock())
+            keep_history(self._resolver.memory)
+        self._tally.note_look_ups(self._pre.counts)
+        self._tally.tell()
+        self._place, self._machines = beat.send_heartbeat(
+            self._machine, slots=self._slots.held, lanes=self._pre.lanes(), names=len(space.entries), threads_saved=self._saved
+        )
+
+    def _candidates(self, until: float) -> list[tuple[str, float]]:
+        """Read who is due, at most five times a second: turns come as fast as answers do."""
+        now = time.monotonic()
+        if now - self._read_at >= TICK_SECONDS:
+            self._read_at = now
+            pinned = [(name, self._resolver.clock()) for name in pinned_names()] if self._place == 0 else []
+            self._due = [*pinned, *names_due(until, place=self._place, machines=self._machines)]
+        return self._due
+
+    def _leave(self) -> None:
+        try:
+            if self._slots.held:
+                self._slots.hand_in("it was told to end")
+            if self._began:
+                self._slots.settle()
+                beat.rest(self._machine)
+        except PASSING as error:
+            logger.warning("left without a word", extra={"error": str(error)})
+        finally:
+            self._seat.close()
+            connections.close_all()

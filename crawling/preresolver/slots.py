@@ -1,0 +1,119 @@
+"""What a pre-resolver holds at the bank: look-ups in flight, as a process of its own that no run belongs to."""
+
+from __future__ import annotations
+
+import logging
+import time
+from uuid import uuid4
+
+from django.conf import settings
+
+from allocation.errors import AlreadyStarted, AlreadyWaiting
+from allocation.models import Process, ProcessState, Request, RequestKind, RequestState
+from allocation.services import (
+    cancel_request,
+    finish_process,
+    register_process,
+    release_resources,
+    renew_lease,
+    request_resources,
+    take_lease,
+)
+from crawling.runs.grants import default_pool
+
+logger = logging.getLogger(__name__)
+
+#: what such a process is known by in the bank; the keeper makes no shift of it
+NAMES_REF = "names/"
+CLASS = "dns_slots"
+#: it claims one look-up of so many that the pool has. Shifts hardly ask while the gate is kept; and of two names in a hundred that are
+#: silent, each burns a slot for eight seconds, so with a quarter of the slots names were what crawls waited for
+SHARE = 2
+
+
+class LookupSlots:
+    """`held` look-ups may be in flight. Like a shift it gives everything back when its slice is over and others wait.
+
+    So every process of the bank ends in finite time, which is what makes a safe state worth something.
+    """
+
+    def __init__(self, machine: str) -> None:
+        self._machine = machine
+        self.held = 0
+        self._process = self._epoch = 0
+        self._began_at = self._renewed_at = 0.0
+
+    def settle(self) -> None:
+        """Give back what a predecessor on this machine left when it died."""
+        for row in Process.objects.filter(run_ref=self._reference, state=ProcessState.ACTIVE):
+            finish_process(process=row.pk)
+
+    def look(self, *, wanted: bool) -> None:
+        """Ask for slots, take up what was granted, keep it or hand it in. To be called every second; never waits."""
+        if self.held:
+            self._keep(wanted=wanted)
+        elif wanted:
+            self._ask()
+        elif self._process:
+            self._withdraw()
+
+    def hand_in(self, reason: str) -> None:
+        """Give everything back."""
+        self.held = 0
+        release_resources(process=self._process, epoch=self._epoch, release_id=uuid4(), amounts=None, reason=reason)
+
+    @property
+    def _reference(self) -> str:
+        return f"{NAMES_REF}{self._machine}"
+
+    def _keep(self, *, wanted: bool) -> None:
+        now = time.monotonic()
+        if not wanted:
+            self.hand_in("no crawl is at work")
+        elif now - self._began_at > settings.CRAWL_SLICE_SECONDS and self._others_wait():
+            self.hand_in("its time slice is over and others wait")
+        elif now - self._renewed_at > settings.BANK_LEASE_SECONDS / 3:
+            self._renewed_at = now
+            if not renew_lease(process=self._process, epoch=self._epoch):
+                logger.warning("the lease of the pre-resolver was lost", extra={"epoch": self._epoch})
+                self.held = 0
+
+    def _ask(self) -> None:
+        """Registered anew after each turn: what has ended is finished, so that nothing idle stands in the bank."""
+        pool = default_pool()
+        units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False)).get(CLASS, 0)
+        if not units:
+            return
+        claim = {CLASS: max(1, units // SHARE)}
+        latest = Process.objects.filter(run_ref=self._reference, pool=pool).order_by("-pk").first()
+        process = register_process(
+            pool=pool.pk,
+            label=f"Names ahead ({self._machine})",
+            run_ref=self._reference,
+            maximum=claim,
+            after_epoch=latest.epoch if latest and latest.state == ProcessState.FINISHED else 0,
+        )
+        self._process = process.pk
+        try:
+            claimed = dict(zip(pool.classes.values_list("key", flat=True), process.max_claim, strict=False))
+            request_resources(process=process.pk, amounts={CLASS: claimed[CLASS]}, request_id=uuid4(), kind=RequestKind.START)
+        except (AlreadyWaiting, AlreadyStarted):
+            pass  # asked for a second ago; has it been granted since?
+        self._take_up(claimed[CLASS])
+
+    def _take_up(self, units: int) -> None:
+        row = Process.objects.get(pk=self._process)
+        if row.lease_until is not None and take_lease(process=row.pk, epoch=row.epoch, worker=f"names@{self._machine}"[:64]):
+            self.held, self._epoch = units, row.epoch
+            self._began_at = self._renewed_at = time.monotonic()
+
+    def _withdraw(self) -> None:
+        """Nobody wants names any more, and what was asked for was not granted."""
+        for request in Request.objects.filter(process=self._process, state=RequestState.WAITING):
+            cancel_request(request_id=request.pk)
+        finish_process(process=self._process)
+        self._process = 0
+
+    def _others_wait(self) -> bool:
+        waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
+        return bool(waiting.exclude(process=self._process).exists())

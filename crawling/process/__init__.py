@@ -1,0 +1,1 @@
+"""What a work process has of its machine, and shows of itself: cores, memory, signs of life."""

@@ -1,0 +1,1 @@
+"""A run's life: its grants, shifts, pauses, losses and end."""

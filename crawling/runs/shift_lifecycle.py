@@ -1,0 +1,193 @@
+"""The beginning and the end of a shift, however it ends, and what a run becomes when no shift is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from allocation.services import is_holder
+from crawling.alerts.notify import notify_listeners
+from crawling.alerts.wording import AlertEvent
+from crawling.archive.files import seal_all
+from crawling.frontier.admit.crawl_rules import rules_key
+from crawling.frontier.leases import free_hosts
+from crawling.frontier.record.outcome_writer import give_back
+from crawling.frontier.record.poison import mark_poison_suspects
+from crawling.frontier.rules.poison_suspects import PoisonSuspects
+from crawling.frontier.run_limits import ending_of, in_vain, limit_reached
+from crawling.frontier.run_lock import locked_run
+from crawling.models import Level, Run, RunProcess, Shift
+from crawling.models.jobs import ENDED_STATES, WORKING_STATES, RunState
+from crawling.run_log import write
+from crawling.runs.grants import ask_for_shift, hand_in, leave_bank, paused_sentence
+from crawling.runs.takeover import rejoin
+
+STOPPED = "Stopped by an operator; its pages are kept."
+ABORTED = "Aborted by an operator; its pages are kept, and what was being fetched counts for nothing."
+#: a shift ends after so many slices even if nobody waits
+LONGEST_SLICES = 10
+
+
+class FetchThreadLine(NamedTuple):
+    """What a toe does, and since when, in seconds of the epoch."""
+
+    number: int
+    step: str
+    url: str
+    since: float
+
+
+def begin_shift(process: RunProcess, *, epoch: int, worker: str) -> Shift | None:
+    """Open the shift of an epoch whose lease was taken. None: the run does not want one, or this epoch had one already.
+
+    What an earlier shift of the process left in process goes back to its queues first.
+    """
+    with locked_run(process.run_id) as run:
+        if run.state not in WORKING_STATES:
+            return None
+        for lost in Shift.objects.filter(process=process, ended_at=None, epoch__lt=epoch):
+            _close_lost(lost, "lost: a later shift has taken its place")
+        try:
+            with transaction.atomic():
+                shift = Shift.objects.create(process=process, epoch=epoch, worker=worker)
+        except IntegrityError:
+            return None
+        rejoin(run, process)
+        write(run.pk, f"Shift began on {worker}{_which(process)}.")
+        Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, reason="Fetching.", started_at=run.started_at or Now())
+    return shift
+
+
+def end_shift(shift: Shift, ending: str) -> None:
+    """Close the shift's books: untried URLs go back, and the run becomes what follows from that. Safe to repeat.
+
+    The shift has let its hosts go itself, each with its own waiting time; the bank's units are released by the caller.
+    """
+    with locked_run(shift.process.run_id):
+        _close(shift, ending)
+
+
+def note_fetch_threads(shift: Shift, toes: Sequence[FetchThreadLine]) -> None:
+    """Show what each toe does; while the shift lives."""
+    Shift.objects.filter(pk=shift.pk, ended_at=None).update(toes=[list(line) for line in toes])
+
+
+def lose_shift(
+    process: RunProcess,
+    epoch: int,
+    ending: str,
+    *,
+    is_dead: bool,
+    worker: str | None = None,
+    blame: PoisonSuspects | None = None,
+) -> None:
+    """Close the books of a shift that cannot do it itself.
+
+    is_dead: its operating-system process is known to have ended, so its hosts are free after one delay. Otherwise they
+    stay leased until the lease has run out and the delay after it. worker: only if it was that one's.
+    blame: against what it counts; None: all it had in process.
+    """
+    shifts = Shift.objects.filter(process=process, epoch=epoch, ended_at=None)
+    if worker is not None:
+        shifts = shifts.filter(worker=worker)
+    with locked_run(process.run_id):
+        for shift in shifts:
+            _close_lost(shift, ending, blame)
+            if is_dead:
+                free_hosts(shift.pk)
+
+
+def _close(shift: Shift, ending: str, *, level: Level = Level.INFO) -> None:
+    give_back(shift)
+    if Shift.objects.filter(pk=shift.pk, ended_at=None).update(ended_at=Now(), ending=ending[:200], toes=[]):
+        write(shift.process.run_id, f"Shift ended on {shift.worker}{_which(shift.process)}: {ending}.", level=level)
+
+
+def _close_lost(shift: Shift, ending: str, blame: PoisonSuspects | None = None) -> None:
+    mark_poison_suspects(shift, blame or PoisonSuspects())
+    _close(shift, ending, level=Level.ERROR)
+
+
+def _which(process: RunProcess) -> str:
+    return "" if process.run.crawl.processes == 1 else f", process {process.number}"
+
+
+def settle_run(run_id: int) -> Run:
+    """Move the run on if no shift of it is alive: to paused, stopped or finished; then leave the bank if it has ended.
+
+    An empty queue alone is not the end (SEEDS B13): a page in process may still bring links, and then a shift is alive.
+    """
+    with locked_run(run_id) as run:
+        if not Shift.objects.filter(process__run=run, ended_at=None).exists():
+            _settle(run)
+    if run.state in ENDED_STATES:
+        leave_bank(run)
+        seal_all(run.pk)
+    return run
+
+
+def _settle(run: Run) -> None:
+    new = _what_follows(run)
+    if new is None:
+        return
+    run.state, run.reason = new
+    # A trouble stands in the log already, and begins with what the run does about it.
+    write(run.pk, f"{run.state.capitalize()}." if run.reason == run.trouble else f"{run.state.capitalize()}. {run.reason}")
+    if run.state in ENDED_STATES:
+        run.finished_at = timezone.now()
+        notify_listeners(run, AlertEvent(run.state), run.reason)
+    run.save(update_fields=["state", "reason", "finished_at"])
+
+
+def _what_follows(run: Run) -> tuple[RunState, str] | None:
+    """The state that a run without shifts goes to, and why; None: it stays."""
+    if run.state == RunState.PAUSING:
+        return RunState.PAUSED, paused_sentence(run)
+    if run.state == RunState.STOPPING:
+        return RunState.STOPPED, run.trouble or (ABORTED if run.aborted_at else STOPPED)
+    if run.state not in WORKING_STATES:
+        return None
+    if not run.queues.filter(queued__gt=0).exists():
+        # What was edited may let in again what had been kept out; the keeper sees to it first.
+        return _ended(run, "") if run.judged_by in ("", rules_key(run.crawl)) else None
+    sentence = limit_reached(run)
+    return _ended(run, sentence) if sentence else None
+
+
+def _ended(run: Run, limit: str) -> tuple[RunState, str]:
+    """A run that fetched nothing with success has failed. limit: the sentence of the limit that ended it, or empty."""
+    if vain := in_vain(run):
+        return RunState.FAILED, f"{limit} {vain}".lstrip()
+    return RunState.FINISHED, limit or ending_of(run)
+
+
+def settle_ended_shift(process: RunProcess, *, epoch: int, worker: str) -> None:
+    """After a shift has closed its books: settle the run, give back what the shift holds, and ask for the next one.
+
+    A run that has ended takes its processes out of the bank with all they hold, in one step.
+    """
+    run = settle_run(process.run_id)
+    if run.state in ENDED_STATES:
+        return
+    bank_process = process.bank_process_id
+    assert bank_process is not None
+    if is_holder(process=bank_process, epoch=epoch, worker=worker):
+        hand_in(process, bank_process, epoch)
+    _go_on(Run.objects.get(pk=run.pk), process)
+
+
+def continue_shift(process: RunProcess) -> None:
+    """After a shift has left the bank: settle the run, say what became of its units, and ask for the next shift if work is due."""
+    _go_on(settle_run(process.run_id), process)
+
+
+def _go_on(run: Run, process: RunProcess) -> None:
+    if run.state == RunState.PAUSED:
+        # It may have been settled before its units were back.
+        Run.objects.filter(pk=run.pk, state=RunState.PAUSED).update(reason=paused_sentence(run))
+    if run.state in WORKING_STATES:
+        ask_for_shift(process)

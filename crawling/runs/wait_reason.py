@@ -1,0 +1,156 @@
+"""Why a run that wants to work is not fetching at the moment: who holds what it waits for, or until when it rests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from allocation.selectors import waits_of
+from allocation.snapshot import WaitRow
+from crawling.frontier.free_hosts import FREE_AT
+from crawling.frontier.waiting_names import HELD_UNTIL, PASSES_GATE, gate_is_wanted
+from crawling.models import Run, RunProcess, Shift
+from crawling.runs.diagnosis import GRANTED
+from crawling.web.outages import Outage, read_outage
+
+#: the run's host that is free first, the seconds until then, the other crawl that has it leased, if one has, and whether it waits for
+#: its name
+NEXT_HOST = f"""
+SELECT DISTINCT ON (q.run_id) q.run_id, q.id, h.name,
+    extract(epoch FROM greatest(q.due_at, {FREE_AT}, {HELD_UNTIL}) - clock_timestamp())::float8, c.name, NOT {PASSES_GATE},
+    q.outage::text
+FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+LEFT JOIN crawling_shift s ON s.id = h.shift_id AND s.ended_at IS NULL
+LEFT JOIN crawling_runprocess p ON p.id = s.process_id AND p.run_id <> q.run_id
+LEFT JOIN crawling_run r ON r.id = p.run_id
+LEFT JOIN crawling_crawljob c ON c.id = r.crawl_id
+WHERE q.run_id = ANY(%(runs)s) AND q.queued > 0
+ORDER BY q.run_id, 4
+"""  # noqa: S608  # constants
+
+#: a host of the run's that anybody may fetch from now, if there is one: found without a look at all others
+FREE_HOST = f"""
+SELECT run.id, free.* FROM unnest(%(runs)s::bigint[]) AS run (id) CROSS JOIN LATERAL (
+    SELECT q.id, h.name, 0.0::float8, NULL::text, FALSE, NULL::text FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+    WHERE q.run_id = run.id AND q.queued > 0 AND h.shift_id IS NULL AND greatest(q.due_at, h.due_at) <= clock_timestamp()
+        AND {PASSES_GATE}
+    LIMIT 1
+) AS free (queue, name, seconds, crawl, is_held, outage)
+"""  # noqa: S608  # a constant
+
+
+HAS_NO_SHIFT = """
+r.state IN ('queued', 'running') AND NOT EXISTS (
+    SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
+    WHERE own.run_id = r.id AND s.ended_at IS NULL)
+"""
+#: runs that wait at the bank, found from the requests that wait
+AT_BANK = f"""
+SELECT DISTINCT r.id, TRUE FROM allocation_request w
+JOIN crawling_runprocess p ON p.bank_process_id = w.process_id JOIN crawling_run r ON r.id = p.run_id
+WHERE w.state = 'waiting' AND {HAS_NO_SHIFT}
+"""  # noqa: S608  # a constant
+#: runs that neither wait at the bank nor have anything from it, found from processes that are idle or not enrolled
+BESIDE_BANK = f"""
+SELECT DISTINCT r.id, FALSE FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+WHERE p.id = ANY(ARRAY(
+    SELECT id FROM crawling_runprocess WHERE bank_process_id IS NULL
+    UNION ALL
+    SELECT id FROM crawling_runprocess WHERE bank_process_id = ANY(ARRAY(
+        SELECT id FROM allocation_process
+        WHERE state = 'active' AND lease_until IS NULL AND NOT is_waiting))))
+  AND {HAS_NO_SHIFT} AND NOT EXISTS (
+    SELECT FROM crawling_runprocess own JOIN allocation_process b ON b.id = own.bank_process_id
+    WHERE own.run_id = r.id AND b.lease_until IS NOT NULL)
+"""  # noqa: S608  # a constant
+
+
+class WaitReason(NamedTuple):
+    """The state to show and its sentence."""
+
+    state: str
+    reason: str
+
+
+class NextHostQueue(NamedTuple):
+    """A run's host queue that is free in so many seconds. taken_by: the other crawl that has the host leased; is_held: it waits for
+    its name; outage: what the host was found to be like when it was last tried, if it let nothing be fetched."""
+
+    run: int
+    queue: int
+    name: str
+    seconds: float
+    taken_by: str | None
+    is_held: bool
+    outage: Outage | None
+
+
+def wait_reasons(runs: Sequence[Run], *, waits: Mapping[int, WaitRow] | None = None) -> dict[int, WaitReason]:
+    """Return, by run id, why those of the runs have no shift at the moment. Each is a run that may work.
+
+    waits: what the runs' processes wait for at the bank, of whoever has asked already: to know means to look at the whole bank.
+    """
+    working = Shift.objects.filter(process__run__in=runs, ended_at=None).values("process__run")
+    processes = RunProcess.objects.filter(run__in=runs).exclude(run__in=working).select_related("bank_process")
+    idle = {process.run_id: process for process in processes}
+    if not idle:
+        return {}
+    states = {run.pk: run.state for run in runs}
+    why = {run: WaitReason(states[run], "It is about to ask the bank for a shift.") for run in idle}
+    at_bank = {run: WaitReason(states[run], GRANTED) for run, p in idle.items() if _is_granted(p)}
+    run_of = {process.bank_process_id: process.run_id for process in processes if process.bank_process_id}
+    at_bank.update(
+        (run_of[process], WaitReason("waiting", wait.reason)) for process, wait in (waits_of(run_of) if waits is None else waits).items()
+    )
+    # All queues of a run are looked through for this, so only where it matters.
+    resting = next_hosts(list(idle.keys() - at_bank.keys()))
+    why.update((host.run, _at_host(states[host.run], host)) for host in resting)
+    return why | at_bank
+
+
+def waiting_runs() -> list[int]:
+    """The runs that `wait_reasons` calls waiting, without the reasons, which cost more: a look at the whole bank."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"({AT_BANK}) UNION ALL ({BESIDE_BANK})")
+        rows = cursor.fetchall()
+    at_bank = {run for run, is_at_bank in rows if is_at_bank}
+    beside = {run for run, _ in rows} - at_bank
+    return sorted(at_bank | {host.run for host in next_hosts(list(beside)) if host.taken_by})
+
+
+def next_hosts(run_ids: list[int]) -> list[NextHostQueue]:
+    """Of each run with work a host queue that is free, or will be first."""
+    if not run_ids:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(FREE_HOST, {"runs": run_ids, "gate": gate_is_wanted()})
+        free = [_next(*row) for row in cursor.fetchall()]
+        if resting := set(run_ids) - {host.run for host in free}:
+            cursor.execute(NEXT_HOST, {"runs": list(resting), "gate": gate_is_wanted()})
+            free += [_next(*row) for row in cursor.fetchall()]
+        return free
+
+
+def _next(*row: Any) -> NextHostQueue:
+    return NextHostQueue._make([*row[:-1], read_outage(json.loads(row[-1] or "null"))])
+
+
+def _at_host(state: str, host: NextHostQueue) -> WaitReason:
+    if host.taken_by:
+        return WaitReason(
+            "waiting", f"{host.taken_by} is fetching from {host.name}; a host serves one crawl at a time, and they take turns."
+        )
+    if host.is_held:
+        return WaitReason(state, f"{host.name} waits for its name: no name server has answered yet.")
+    if host.seconds > 1 and host.outage:
+        return WaitReason(state, f"Waiting for {host.name}. {host.outage.sentence}")
+    if host.seconds > 1:
+        return WaitReason(state, f"Resting: {host.name} may be fetched from in {host.seconds:,.0f} s.")
+    return WaitReason(state, "It is about to ask the bank for a shift.")
+
+
+def _is_granted(process: RunProcess) -> bool:
+    return process.bank_process is not None and process.bank_process.lease_until is not None

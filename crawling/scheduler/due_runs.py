@@ -1,0 +1,67 @@
+"""Which runs the keeper has something to do for, in SQL: read from what is idle, so that neither
+those that wait at the bank nor those that have ended cost anything.
+
+A process that waits or has a shift comes back by itself: whoever ends a shift settles the run and
+asks for the next one.
+"""
+
+from __future__ import annotations
+
+from crawling.frontier.free_hosts import FREE_AT
+from crawling.frontier.waiting_names import HELD_UNTIL
+
+#: Idle processes, which an index has (`allocation.models.bank.IS_IDLE`), and their runs. As an array
+#: they are looked up one by one: the planner takes them for thousands, and would read all runs.
+IDLE = """
+crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+WHERE p.bank_process_id = ANY(ARRAY(
+    SELECT id FROM allocation_process
+    WHERE state = 'active' AND lease_until IS NULL AND NOT is_waiting))
+"""
+HAS_NO_SHIFT = """
+NOT EXISTS (SELECT FROM crawling_runprocess own JOIN crawling_shift s ON s.process_id = own.id
+            WHERE own.run_id = r.id AND s.ended_at IS NULL)
+"""
+#: processes of runs at work that have something due, no shift, and nothing asked of the bank
+DUE = f"""
+SELECT p.id FROM {IDLE} AND r.state IN ('queued', 'running')
+  AND EXISTS (SELECT FROM crawling_hostqueue q JOIN crawling_host h ON h.id = q.host_id
+              WHERE q.run_id = r.id AND q.queued > 0
+                AND (q.process_number = p.number OR NOT p.serving)
+                AND greatest(q.due_at, {FREE_AT}, {HELD_UNTIL})
+                    <= clock_timestamp() + make_interval(secs => %(soon)s))
+ORDER BY p.id
+"""  # noqa: S608  # constants
+#: runs without a shift that wind down, or have nothing left to fetch, or have reached a limit
+UNSETTLED = f"""
+SELECT r.id FROM crawling_run r WHERE r.state IN ('pausing', 'stopping') AND {HAS_NO_SHIFT}
+UNION
+SELECT r.id FROM {IDLE} AND r.state IN ('queued', 'running') AND {HAS_NO_SHIFT}
+  AND NOT EXISTS (SELECT FROM crawling_hostqueue q WHERE q.run_id = r.id AND q.queued > 0)
+UNION
+SELECT r.id FROM crawling_run r JOIN crawling_crawljob c ON c.id = r.crawl_id
+LEFT JOIN crawling_runtotal t ON t.run_id = r.id
+WHERE r.state IN ('queued', 'running') AND r.started_at IS NOT NULL AND {HAS_NO_SHIFT}
+  AND (t.fetched >= c.max_pages OR t.bytes >= c.max_bytes
+       OR r.started_at + make_interval(secs => c.max_seconds) <= clock_timestamp())
+"""  # noqa: S608  # constants
+#: runs that have ended and are in the bank still
+STAYING = f"""
+SELECT r.id FROM {IDLE} AND r.state IN ('finished', 'stopped', 'failed')
+UNION
+SELECT r.id FROM allocation_process b JOIN crawling_runprocess p ON p.bank_process_id = b.id
+JOIN crawling_run r ON r.id = p.run_id
+WHERE b.lease_until IS NOT NULL AND r.state IN ('finished', 'stopped', 'failed')
+"""  # noqa: S608  # constants
+#: runs at work that were never taken to the bank
+UNREGISTERED = """
+SELECT DISTINCT r.id FROM crawling_runprocess p JOIN crawling_run r ON r.id = p.run_id
+WHERE p.bank_process_id IS NULL AND r.state IN ('queued', 'running')
+"""
+#: runs at work of which the bank has let a process go: they went on (`retrying`) while their end
+#: was still being told to the bank
+LET_GO = """
+SELECT DISTINCT r.id FROM crawling_run r JOIN crawling_runprocess p ON p.run_id = r.id
+JOIN allocation_process b ON b.id = p.bank_process_id
+WHERE r.is_latest AND r.state IN ('queued', 'running') AND b.state = 'finished'
+"""

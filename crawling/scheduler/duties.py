@@ -1,0 +1,93 @@
+"""What the keeper does about runs: starts what is due, settles what a crash left unsettled, counts the workers."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+
+from django.db import connection
+from django.utils import timezone
+
+from allocation.errors import AllocationError
+from allocation.services import set_capacity
+from crawling.archive.files import seal_all, this_machine
+from crawling.frontier.change.hotspot_counts import forget_cold
+from crawling.frontier.change.rank_update import rank_some
+from crawling.frontier.waiting_names import gate_is_wanted
+from crawling.models import ArchiveFile, Reranking, Run, RunProcess
+from crawling.models.jobs import ENDED_STATES
+from crawling.runs.grants import SOON_SECONDS, ask_for_shift, default_pool, enroll, leave_bank
+from crawling.runs.shift_lifecycle import settle_run
+from crawling.scheduler.due_runs import DUE, LET_GO, STAYING, UNREGISTERED, UNSETTLED
+from crawling.scheduler.messages import live_workers
+
+logger = logging.getLogger(__name__)
+
+#: a duty that finds much to do goes on in its next turn: other duties wait meanwhile
+AT_A_TIME_SECONDS = 0.5
+
+
+def start_due_crawls() -> None:
+    """Ask the bank for the shifts that are due and not asked for."""
+    for process_id in _some(DUE):
+        ask_for_shift(RunProcess.objects.select_related("run__crawl").get(pk=process_id))
+
+
+def settle_leftovers() -> None:
+    """Finish steps that a crash cut off: each run is brought to where its rows say it should be."""
+    for run_id in _some(UNREGISTERED):
+        enroll(Run.objects.get(pk=run_id))
+    for run_id in _some(UNSETTLED):
+        settle_run(run_id)
+    for run_id in _some(STAYING):
+        leave_bank(Run.objects.get(pk=run_id))
+    # A dying shift may have had its slot still when its run ended.
+    for run_id in ArchiveFile.objects.filter(sealed_at=None, machine=this_machine(), run__state__in=ENDED_STATES).values_list(
+        "run", flat=True
+    ):
+        seal_all(run_id)
+
+
+def enroll_anew() -> None:
+    """Take runs back to the bank that went on while their end was still being told to it."""
+    for run_id in _some(LET_GO):
+        enroll(Run.objects.get(pk=run_id))
+
+
+def _some(query: str) -> Iterator[int]:
+    """The ids that a query finds, as far as there is time; what is not done is found again."""
+    until = time.monotonic() + AT_A_TIME_SECONDS
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"soon": SOON_SECONDS, "gate": gate_is_wanted()})
+        found = [row[0] for row in cursor.fetchall()]
+    for one in found:
+        yield one
+        if time.monotonic() > until:
+            return
+
+
+def rank_anew() -> None:
+    """Go on ranking the waiting URLs of runs whose weights were edited."""
+    until = time.monotonic() + AT_A_TIME_SECONDS
+    for run_id in Reranking.objects.order_by("run").values_list("run", flat=True):
+        while time.monotonic() < until and rank_some(run_id):
+            pass
+
+
+def forget_cold_pages() -> None:
+    """Drop the pages from the page cache's counts that nobody wants any more."""
+    forget_cold(timezone.now())
+
+
+def count_workers() -> None:
+    """Let the `worker` class have as many units as there are workers, so that a grant always finds one."""
+    pool = default_pool()
+    workers = live_workers()
+    units = dict(zip(pool.classes.values_list("key", flat=True), pool.capacity, strict=False))
+    if not workers or units.get("worker") in (None, workers):
+        return
+    try:
+        set_capacity(pool=pool.pk, capacity={"worker": workers})
+    except AllocationError as error:
+        logger.debug("worker capacity stays for now", extra={"workers": workers, "error": str(error)})

@@ -1,0 +1,121 @@
+"""Deliver the bank's messages: a granted start becomes an RQ job, a lost shift is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import timedelta
+
+import django_rq
+from django.conf import settings
+from django.db.models import F
+from django.utils import timezone
+from redis.exceptions import RedisError
+from rq import Queue, Worker
+from rq.exceptions import DuplicateJobError
+from rq.job import JobStatus
+from rq.worker_registration import clean_worker_registry
+
+from allocation.models import Grant, OutboxKind
+from allocation.services import OutboxMessage, mark_sent, pump_pool, unsent_outbox
+from crawling.runs.grants import RUN_REF
+from crawling.runs.lost_shifts import shift_was_reaped
+from crawling.runs.shift_lifecycle import LONGEST_SLICES
+from crawling.scheduler.stale_jobs import remove, waits
+
+RUN_SHIFT = "crawling.worker.jobs.run_shift"
+QUEUE = "shifts"
+#: a start that nobody took up after this is sent again: Redis may have lost it
+RESEND_AFTER = timedelta(seconds=30)
+#: RQ kills a job that goes on for so long after its shift should have ended
+GRACE_SECONDS = 5 * 60
+
+
+def live_workers() -> int:
+    """How many workers there are for shifts. One that was killed counts until its entry in Redis expires: half a minute."""
+    queue = django_rq.get_queue(QUEUE)
+    clean_worker_registry(queue)  # RQ itself does it every ten minutes
+    return int(Worker.count(queue=queue))
+
+
+def deliver_starts() -> int:
+    """Make jobs of granted starts, waiting for no lock."""
+    return deliver([OutboxKind.START])
+
+
+def deliver_other_messages() -> int:
+    """Close lost shifts, serve those whom a release left over; both may have to wait for locks."""
+    return deliver([kind for kind in OutboxKind if kind != OutboxKind.START])
+
+
+def deliver(kinds: Collection[OutboxKind] = tuple(OutboxKind)) -> int:
+    """Deliver what is undelivered of these kinds, each message at least once; returns how many.
+
+    What fails stays to be delivered, and others do not wait for it: not those behind it, and not
+    those of other runs for a lock that its run waits for. Raises the first failure at the end.
+    """
+    messages = unsent_outbox(limit=100, kinds=kinds)
+    failures: dict[str, Exception] = {}
+    for message in messages:
+        run = message.run_ref.rpartition("/")[0]
+        if run in failures:
+            continue
+        try:
+            _deliver(message)
+            mark_sent(ids=[message.id])
+        except RedisError:
+            raise  # none of them can be delivered now
+        # Whatever is wrong with one message, the others go first; it is raised below.
+        except Exception as error:
+            failures[run] = error
+    if failures:
+        raise next(iter(failures.values()))
+    return len(messages)
+
+
+def _deliver(message: OutboxMessage) -> None:
+    if message.kind == OutboxKind.PUMP:
+        pump_pool(pool=message.pool)
+        return
+    if not message.run_ref.startswith(RUN_REF):
+        return  # a trial, a pre-resolver or a test fetch, which looks for itself
+    assert message.process is not None
+    assert message.epoch is not None
+    if message.kind == OutboxKind.START:
+        enqueue_shift(message.process, message.epoch)
+    else:
+        shift_was_reaped(message.process, message.epoch)
+
+
+def enqueue_shift(process: int, epoch: int, *, leave_started: bool = True) -> None:
+    """Wake a worker for a shift. A job for it that waits, or that was started, will do."""
+    queue, job_id = django_rq.get_queue(QUEUE), f"shift-{process}-{epoch}"
+    try:
+        _enqueue(queue, job_id, process, epoch)
+    except DuplicateJobError:
+        job = queue.fetch_job(job_id)
+        if job is None or not (waits(queue, job) or (leave_started and job.get_status() == JobStatus.STARTED)):
+            # left over from a job that ended, or from a database that has been restored since: not what is wanted now
+            if job is not None:
+                remove(job)
+            _enqueue(queue, job_id, process, epoch)
+
+
+def _enqueue(queue: Queue, job_id: str, process: int, epoch: int) -> None:
+    timeout = int(LONGEST_SLICES * settings.CRAWL_SLICE_SECONDS) + GRACE_SECONDS
+    queue.enqueue_call(
+        RUN_SHIFT, args=(process, epoch), job_id=job_id, unique=True, timeout=timeout, failure_ttl=settings.RQ_FAILED_JOBS_SECONDS
+    )
+
+
+def resend() -> None:
+    """Send again the starts that nobody took up."""
+    forgotten = Grant.objects.filter(
+        released_at=None,
+        epoch=F("process__epoch"),
+        process__worker="",
+        process__lease_until__isnull=False,
+        granted_at__lt=timezone.now() - RESEND_AFTER,
+        process__run_ref__startswith=RUN_REF,
+    )
+    for process, epoch in forgotten.values_list("process", "epoch").distinct():
+        enqueue_shift(process, epoch, leave_started=False)  # whoever had started it would have taken it up by now

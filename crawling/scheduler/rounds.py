@@ -1,0 +1,148 @@
+"""The keeper's day: each duty in its own rhythm, and no fault of one keeps the others from their turn."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.db import connections
+from redis.exceptions import RedisError
+
+from allocation.errors import AllocationError
+from allocation.services import keep_checkpoints, reap_expired
+from crawling.alerts.ongoing_alerts import raise_ongoing_alerts
+from crawling.checkpoints.checkpoint_store import ask_for_due
+from crawling.crawls.rejudgement import Rejudger
+from crawling.crawls.schedules import start_scheduled
+from crawling.dryrun.inquiries import tidy_inquiries
+from crawling.errors import CrawlError
+from crawling.frontier.address_clock import forget_clocks
+from crawling.frontier.robots_store import trim_robots
+from crawling.housekeeping.disk_samples import measure_disk
+from crawling.housekeeping.minute_totals import total_minutes
+from crawling.housekeeping.retention import RunsKeeper
+from crawling.housekeeping.run_removal import remove_rows
+from crawling.runs.takeover import take_over_hosts
+from crawling.scheduler.alert_courier import wake_courier
+from crawling.scheduler.duties import (
+    count_workers,
+    enroll_anew,
+    forget_cold_pages,
+    rank_anew,
+    settle_leftovers,
+    start_due_crawls,
+)
+from crawling.scheduler.expired_rows import delete_expired_rows
+from crawling.scheduler.leader import Leadership
+from crawling.scheduler.messages import deliver_other_messages, deliver_starts, resend
+
+logger = logging.getLogger(__name__)
+
+#: the outbox is read at least this often; a grant's notification makes it sooner
+FLOOR_SECONDS = 0.5
+#: a duty that takes longer is told of in the log
+SLOW_SECONDS = 0.1
+#: what may pass by itself; anything else is a fault of ours and ends the keeper, whom the supervisor starts again
+PASSING = (DatabaseError, psycopg.Error, RedisError, AllocationError, CrawlError)
+
+
+@dataclass
+class Duty:
+    """Something to be done every so many seconds."""
+
+    do: Callable[[], object]
+    every_seconds: float
+    due_at: float = 0.0
+
+
+def duties() -> list[Duty]:
+    return [
+        Duty(deliver_other_messages, 0.0),
+        Duty(start_due_crawls, 1.0),
+        Duty(reap_expired, 2.0),
+        Duty(settle_leftovers, 5.0),
+        Duty(enroll_anew, 60.0),
+        Duty(Rejudger().rejudge_after_edits, 1.0),
+        Duty(take_over_hosts, 5.0),
+        Duty(start_scheduled, 5.0),
+        Duty(raise_ongoing_alerts, 10.0),
+        Duty(wake_courier, 5.0),
+        Duty(resend, 10.0),
+        Duty(rank_anew, 1.0),
+        Duty(count_workers, 5.0),
+        Duty(keep_checkpoints, 60.0),
+        Duty(trim_robots, 300.0),
+        Duty(forget_clocks, 300.0),
+        Duty(ask_for_due, 30.0),
+        Duty(forget_cold_pages, 600.0),
+        Duty(remove_rows, 1.0),
+        Duty(RunsKeeper().keep_to_rules, 30.0),
+        Duty(measure_disk, 600.0),
+        Duty(delete_expired_rows, 600.0),
+        Duty(total_minutes, 60.0),
+        Duty(tidy_inquiries, 30.0),
+    ]
+
+
+def keep(ending: threading.Event) -> None:
+    """Keep until told to end.
+
+    This thread delivers granted starts and does nothing else; another does all duties in turn.
+    """
+    leadership, leads, delivery = Leadership(), threading.Event(), [Duty(deliver_starts, 0.0)]
+    with ThreadPoolExecutor(1, "duties") as threads:
+        duties_done = threads.submit(_do_duties, leads, ending)
+        while not ending.is_set():
+            try:
+                if leadership.is_held():
+                    leads.set()
+                    make_round(delivery, time.monotonic())
+                    leadership.wait(FLOOR_SECONDS)
+                else:
+                    leads.clear()
+                    ending.wait(5 * FLOOR_SECONDS)
+            except PASSING as error:
+                logger.warning("the keeper could not lead", extra={"error": str(error)})
+                leads.clear()
+                leadership.close()
+                ending.wait(2 * FLOOR_SECONDS)
+        leadership.close()
+        connections.close_all()
+        duties_done.result()  # raises what was a fault of ours
+
+
+def _do_duties(leads: threading.Event, ending: threading.Event) -> None:
+    """Make rounds while this keeper leads. A fault of ours ends the keeper."""
+    rounds = duties()
+    try:
+        while not ending.is_set():
+            if leads.is_set():
+                make_round(rounds, time.monotonic())
+            ending.wait(FLOOR_SECONDS)
+    finally:
+        ending.set()
+        connections.close_all()
+
+
+def make_round(rounds: list[Duty], now: float) -> None:
+    """Do each duty that is due; one that fails for a passing reason is tried again in its turn."""
+    for duty in rounds:
+        if duty.due_at > now:
+            continue
+        duty.due_at = now + duty.every_seconds
+        began = time.monotonic()
+        try:
+            duty.do()
+        except PASSING as error:
+            logger.warning("a duty of the keeper failed", extra={"duty": duty.do.__name__, "error": str(error)})
+            connections.close_all()
+        took = time.monotonic() - began
+        if took > SLOW_SECONDS:
+            told = {"duty": duty.do.__name__, "milliseconds": round(1000 * took)}
+            logger.info("a duty of the keeper was slow", extra=told)

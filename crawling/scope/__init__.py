@@ -1,0 +1,1 @@
+"""Which URLs belong to a crawl, as rules without a database."""

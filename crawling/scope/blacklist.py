@@ -1,0 +1,91 @@
+"""What no crawl may fetch, whoever orders it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from crawling.web.addresses import Address, BadUrl, read_address
+from crawling.web.expressions import BadExpression, read_expression
+
+
+class BlacklistKind(StrEnum):
+    """What an entry of the black list covers."""
+
+    HOST = "host"
+    DOMAIN = "domain"
+    PREFIX = "prefix"
+    REGEX = "regex"
+
+
+class BlacklistMatch(NamedTuple):
+    """One entry, by its number on the list."""
+
+    number: int
+    kind: BlacklistKind
+    text: str
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        return f"entry {self.number} of the black list, {self.kind} {self.text}: {self.reason}"
+
+
+class BadEntry(ValueError):
+    """The text is no entry of that kind; the message says why."""
+
+
+def read_entry(kind: BlacklistKind, text: str) -> str:
+    """The text of an entry as it is kept. Raises BadEntry."""
+    text = text.strip()
+    try:
+        if kind is BlacklistKind.REGEX:
+            read_expression(text)
+            return text
+        if kind is BlacklistKind.PREFIX:
+            return read_address(text).url
+        address = read_address(f"http://{text.removeprefix('.') if kind is BlacklistKind.DOMAIN else text}/")
+    except (BadExpression, BadUrl) as error:
+        raise BadEntry(str(error)) from error
+    if address.target != "/":
+        raise BadEntry(f"{text!r} is no {kind}; write its name alone, like example.org")
+    return address.host_key if kind is BlacklistKind.HOST else address.hostname
+
+
+class BlackList:
+    """Finds the entry that covers an address. A domain covers all names below it; a host is a name, with its port if that is unusual."""
+
+    def __init__(self, entries: Iterable[BlacklistMatch] = ()) -> None:
+        self._hosts: dict[str, BlacklistMatch] = {}
+        self._domains: dict[str, BlacklistMatch] = {}
+        self._prefixes: dict[str, list[BlacklistMatch]] = {}
+        self._expressions: list[BlacklistMatch] = []
+        self._has_entries = False
+        for entry in entries:
+            self._has_entries = True
+            if entry.kind is BlacklistKind.HOST:
+                self._hosts.setdefault(entry.text, entry)
+            elif entry.kind is BlacklistKind.DOMAIN:
+                self._domains.setdefault(entry.text, entry)
+            elif entry.kind is BlacklistKind.PREFIX:
+                self._prefixes.setdefault(read_address(entry.text).origin, []).append(entry)
+            else:
+                self._expressions.append(entry)
+
+    def find(self, address: Address) -> BlacklistMatch | None:
+        """The first entry that covers an address: by host, domain, prefix, then expression."""
+        return next(self._all(address), None) if self._has_entries else None
+
+    def _all(self, address: Address) -> Iterator[BlacklistMatch]:
+        if entry := self._hosts.get(address.host_key):
+            yield entry
+        if self._domains:
+            name = address.hostname
+            while name:
+                if entry := self._domains.get(name):
+                    yield entry
+                name = name.partition(".")[2]
+        if self._prefixes:
+            yield from (entry for entry in self._prefixes.get(address.origin, ()) if address.url.startswith(entry.text))
+        yield from (entry for entry in self._expressions if read_expression(entry.text).search(address.url))

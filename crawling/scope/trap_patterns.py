@@ -1,0 +1,131 @@
+"""Which URLs look like the endless ones of a trap, and which pattern a URL belongs to. Pure: the caller says which year it is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+from crawling.web.addresses import Address, signed
+
+#: directories below each other; deeper ones are made by programs
+MOST_SEGMENTS = 20
+#: the same directory so often in one path
+MOST_REPEATS = 4
+#: longer paths with their queries are made by programs that add to them
+LONGEST_URL = 1024
+#: pages of a calendar so many years from now are of no use to anybody
+YEARS_AHEAD = 2
+FIRST_YEAR = 1990
+#: a pattern is judged by its yield once so many of its pages were fetched,
+MOST_ON_TRIAL = 50
+#: and is suspicious if a smaller share of them held anything new
+LEAST_YIELD = 0.1
+#: and if of the latest so many at least half led to more of its kind: what ends is no trap
+LATEST = 20
+#: of one page's addresses that differ by a session's id, so many are fetched
+MOST_SESSIONS = 2
+
+#: a directory's name is an id if it has so many letters and digits, and so many numbers among them,
+SHORTEST_IDENTIFIER, TURNS_OF_IDENTIFIER = 10, 3
+#: or so many letters and digits, and a number
+LONG_IDENTIFIER = 16
+
+DIGITS = re.compile(r"[0-9]+")
+#: a word of hexadecimal digits, the decimal ones folded
+HEXADECIMAL = re.compile(r"(?<![A-Za-z#])[a-fA-F#]++(?![A-Za-z])")
+VALUES = re.compile(r"(?<=[=])[^&;#]+")
+NUMBERED = re.compile(r"(?:/#){3,}")
+CALENDAR = re.compile(r"calendar|kalender|month|date|day|event|year|week|agenda|archive", re.IGNORECASE)
+YEAR = re.compile(r"(?<![0-9])([12][0-9]{3})(?![0-9])")
+SESSION = re.compile(
+    r"(?:[;?&](?:jsessionid|phpsessid|aspsessionid[a-z]*|sessionid|session_id|sess|sid|cfid|cftoken|zenid|oscsid)=[0-9a-z_.%-]{8,})"
+    r"|/\(s\([0-9a-z]{20,}\)\)"
+    r"|/(?:jsessionid|phpsessid|sessionid|session_id|session|sess|sid)[/=~_-][0-9a-z]{16,}+"
+    r"(?=[/?]|$)",
+    re.IGNORECASE,
+)
+
+REASONS = {
+    "repeats": f"the same directory stands {MOST_REPEATS} times in the path",
+    "deep": f"more than {MOST_SEGMENTS} directories stand below each other",
+    "long": f"the address is longer than {LONGEST_URL:,} characters",
+    "calendar": f"it is a calendar's page before {FIRST_YEAR} or more than {YEARS_AHEAD} years ahead",
+    "session": f"only the id of a session makes it another address than {MOST_SESSIONS} known ones",
+    "yield": f"of {MOST_ON_TRIAL} or more pages fetched, fewer than {LEAST_YIELD:.0%} held anything new, and they lead to ever more",
+}
+
+
+class Pattern(NamedTuple):
+    """Addresses of one host that differ by numbers, ids and values only. `rule`: why they are suspicious at sight; "": they are not."""
+
+    key: int
+    text: str
+    rule: str = ""
+
+
+def pattern_of(address: Address) -> Pattern | None:
+    """The pattern that a URL shares with others; None: there is nothing in it that a program may count on."""
+    target = address.target
+    return _pattern(address, _folded(target)) if "=" in target or DIGITS.search(target) else None
+
+
+def suspicion(address: Address, *, year: int) -> Pattern | None:
+    """The suspicious pattern that a URL falls under by its looks alone, the session's id apart."""
+    target = address.target
+    segments = target.partition("?")[0].split("/")
+    if len(segments) - len(set(segments)) >= MOST_REPEATS - 1:
+        often = next((segment for segment, n in Counter(segments).items() if n >= MOST_REPEATS and not segment.isdigit()), None)
+        if often is not None:
+            return _pattern(address, f"/…/{often}/…/{often}/…", "repeats")
+    if len(segments) > MOST_SEGMENTS:
+        return _pattern(address, "/".join(segments[:3]) + "/…", "deep")
+    if len(target) > LONGEST_URL:
+        return _pattern(address, target[:40] + "…", "long")
+    if _is_far_off(target, year) and CALENDAR.search(target):
+        return _pattern(address, _folded(target), "calendar")
+    return None
+
+
+def without_session(address: Address) -> tuple[str, Pattern] | None:
+    """The URL without its session's id, and the pattern of such URLs; None: it has no such id."""
+    target = address.target
+    match = SESSION.search(target)
+    if not match:
+        return None
+    bare = SESSION.sub("", target)
+    return address.origin + bare, _pattern(address, f"{_folded(bare)} with {match[0].strip(';?&/').partition('=')[0]}", "session")
+
+
+def _is_far_off(target: str, year: int) -> bool:
+    return any(not FIRST_YEAR <= int(stated) <= year + YEARS_AHEAD for stated in YEAR.findall(target))
+
+
+def _folded(target: str) -> str:
+    """Numbers, hexadecimal words and values as `#`; all below a directory that is an id as `…`."""
+    path, mark, query = target.partition("?")
+    segments = path.split("/")
+    found = next((n for n, segment in enumerate(segments) if _is_identifier(segment)), None)
+    if found is not None:
+        path = "/".join([*segments[:found], "#…"])
+    path = HEXADECIMAL.sub(lambda word: "#" if "#" in word[0] else word[0], DIGITS.sub("#", path))
+    return NUMBERED.sub("/#/#/…", path) + mark + VALUES.sub("#", query)
+
+
+def _is_identifier(segment: str) -> bool:
+    """Whether a program made up the segment: letters and digits in turn, or many of both.
+
+    Such ids are sessions' or documents'. Which of them, the worth of their pages tells.
+    """
+    stem = segment.partition(".")[0]
+    if len(stem) < SHORTEST_IDENTIFIER or not stem.isalnum() or stem.isdigit():
+        return False
+    runs = len(DIGITS.findall(stem))
+    return runs >= TURNS_OF_IDENTIFIER or (runs > 0 and len(stem) >= LONG_IDENTIFIER)
+
+
+def _pattern(address: Address, folded: str, rule: str = "") -> Pattern:
+    text = f"{address.origin}{folded[:300]}"
+    return Pattern(signed(xxh3_64_intdigest(f"{rule} {text}".encode())), text, rule)

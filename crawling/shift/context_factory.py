@@ -1,0 +1,61 @@
+"""Makes what the fetch threads of a shift share, from the crawl's order and what the shift holds."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from crawling.allowlists import allowed_directories, dial_policy, proxy_of, shared_networks
+from crawling.frontier.admit.crawl_rules import filters_of, unbound_hosts
+from crawling.frontier.admit.quarantine import states_of
+from crawling.identity import identity
+from crawling.models import Shift
+from crawling.orders.claims import largest_document
+from crawling.orders.ranking import Order
+from crawling.orders.sections.fetching import FetchingPart
+from crawling.orders.sections.politeness import Politeness
+from crawling.pipeline.client import Client, RequestPolicy
+from crawling.pipeline.context import CrawlPace, FetchContext, LinkJudge, RobotsPolicy, ShiftPort
+from crawling.scope.trap_gate import TrapGate
+from crawling.shift.grants import ShiftGrants
+from crawling.web.addresses import read_address
+from crawling.web.documents.base import ReadingRules
+from crawling.web.fetch.bandwidth import Bandwidth
+from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.recipients import Recipients
+
+KIB = 1024
+
+
+def bytes_a_second(politeness: Politeness, buyer: ShiftGrants, processes: int) -> float:
+    """What one of the crawl's processes may download: what the bank granted, and its share of the order's own limit."""
+    granted = float(buyer.held["bandwidth"] * KIB)
+    return min(granted, politeness.max_kib_a_second * KIB / processes) if politeness.max_kib_a_second else granted
+
+
+def make_context(shift: Shift, buyer: ShiftGrants, room: MemoryBudget, fetching: FetchingPart, port: ShiftPort) -> FetchContext:
+    """What fetch threads share, from the crawl's order and what the shift holds."""
+    run, who, now = shift.process.run, identity(), timezone.now()
+    crawl, politeness = run.crawl, Politeness(**run.crawl.politeness)
+    pace = CrawlPace(crawl.delay_seconds, politeness, shared_networks())
+    recipients = Recipients.of_seeds([read_address(seed) for seed in crawl.seeds])
+    client = Client(
+        RequestPolicy(who.user_agent, fetching, recipients),
+        dial_policy(),
+        Bandwidth(bytes_a_second(politeness, buyer, crawl.processes)),
+        largest_document(buyer.claim),
+        room,
+        proxy_of(fetching.proxy),
+        allowed_directories(),
+        resolve=port.resolve,
+        pause=pace.pause,
+        lease_is_lost=port.lease_is_lost,
+    )
+    links = LinkJudge(
+        filters_of(crawl, run),
+        ReadingRules(crawl.obey_nofollow, crawl.requisites, crawl.extract),
+        counts_links=Order(crawl.visit_order).counts_links,
+        ascends=crawl.ordering.get("path_ascending", False),
+        traps=TrapGate(now.year, states_of(run.pk)),
+    )
+    robots = RobotsPolicy(who.product_token, unbound_hosts(crawl, now))
+    return FetchContext(client, links, robots, pace, port, archives=crawl.archive)

@@ -1,0 +1,131 @@
+"""Toe threads: each takes a visit that is due, does one step, gives it back, and reads what it caught (SEEDS B11)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from queue import SimpleQueue
+
+from django.db import connections
+
+from crawling.frontier.leases import ClaimedUrl
+from crawling.frontier.outcomes import UrlOutcome
+from crawling.models import UrlState
+from crawling.pipeline.client import LeaseLost
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.stages import UnreadAnswer, read, step
+from crawling.pipeline.visit import Visit
+from crawling.process.memory_limit import give_back_free_memory
+from crawling.process.vitals import VITALS
+from crawling.shift.workbench import Workbench
+from crawling.web.fetch.progress import ProgressBoard, report_step
+from crawling.web.fetch_steps import FetchStep
+from crawling.web.politeness import retry_after
+from crawling.web.statuses import FetchStatus
+
+logger = logging.getLogger(__name__)
+
+
+class FetchThreadPool:
+    """As many toes as the shift holds fetch slots; surplus ones retire after their URL (B11's `setSize`)."""
+
+    def __init__(self, bench: Workbench, context: FetchContext) -> None:
+        self._bench = bench
+        self._context = context
+        self._threads: dict[int, threading.Thread] = {}
+        self._size = 0
+        self._in_hand: dict[int, tuple[ClaimedUrl, Visit]] = {}
+        self.outcomes: SimpleQueue[UrlOutcome] = SimpleQueue()
+        self.board = ProgressBoard()
+
+    def set_size(self, size: int) -> None:
+        """Start or retire toes until `size` are at work."""
+        self._size = size
+        self._bench.wake()
+        self._threads = {number: thread for number, thread in self._threads.items() if thread.is_alive()}
+        for number in set(range(size)) - self._threads.keys():
+            self._threads[number] = threading.Thread(target=self._work, args=(number,), name=f"toe-{number}", daemon=True)
+            self._threads[number].start()
+
+    def at_work(self) -> int:
+        """How many there are, those included that retire after their URL."""
+        return sum(thread.is_alive() for thread in self._threads.values())
+
+    def _work(self, number: int) -> None:
+        self.board.join(number)
+        try:
+            while visit := self._bench.take(lambda: number < self._size):
+                with VITALS.in_hand(number, visit.urls[0].id):
+                    self._in_hand[number] = (visit.urls[0], visit)
+                    self._step(visit)
+                    del self._in_hand[number]
+                self._context.client.room.release()
+                report_step(FetchStep.WAITING_FOR_HOST, "")
+        finally:
+            self.board.leave(number)
+            connections.close_all()  # following a robots.txt to another host may have looked up its name
+
+    def _step(self, visit: Visit) -> None:
+        claimed, began_at = visit.urls[0], time.monotonic()
+        try:
+            made = step(visit, self._context)
+        except LeaseLost:
+            self._bench.close()
+            made = None  # the shift that has the lease fetches it
+        except Exception as error:  # the one place that may, with the next: a fault of ours must cost one URL, not the crawl
+            made = _stumbled(claimed, error)
+            if visit.urls and visit.urls[0] is claimed:
+                visit.urls.popleft()
+            visit.clock.rest_for_delay()
+        visit.penalise(time.monotonic() - began_at, toes=self._size)
+        if isinstance(made, UnreadAnswer):
+            self._bench.give_back(visit, is_unread=True)
+            self._hand_in(self._read(made, visit))
+            visit.penalise(time.monotonic() - began_at, toes=self._size)
+            self._bench.has_read(visit)
+            return
+        if made:
+            self._hand_in(made)
+        self._bench.give_back(visit)
+
+    def _read(self, catch: UnreadAnswer, visit: Visit) -> UrlOutcome:
+        try:
+            return read(catch, visit, self._context)
+        except Exception as error:  # as above: whatever a page makes us stumble over is that page's end only
+            return _stumbled(catch.claimed, error)
+
+    def _hand_in(self, outcome: UrlOutcome) -> None:
+        """To be done before the visit is empty: who sees it drained finds all its outcomes here."""
+        if outcome.parcel and outcome.answer:
+            report_step(FetchStep.ARCHIVING)
+            self._context.port.archive(outcome.parcel, outcome.answer)  # before its outcome: who has that knows that the archive has this
+        self.outcomes.put(outcome)
+
+    def in_hand(self) -> list[ClaimedUrl]:
+        """The URLs that toes are at, or whose robots.txt or login they are at."""
+        return [claimed for claimed, _ in self._in_hand.copy().values()]
+
+    def asked_for(self) -> list[ClaimedUrl]:
+        """Those of them that were asked for themselves."""
+        return [claimed for claimed, visit in self._in_hand.copy().values() if claimed not in visit.urls]
+
+    def join(self, seconds: float) -> bool:
+        """After the workbench has closed, wait for the toes; whether all have ended."""
+        until = time.monotonic() + seconds
+        for thread in self._threads.values():
+            thread.join(max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads.values())
+
+
+def _stumbled(claimed: ClaimedUrl, error: Exception) -> UrlOutcome:
+    told = f"{type(error).__name__}: {error}"[:500].replace("\0", "")
+    if not isinstance(error, MemoryError):
+        logger.error("a toe stumbled", extra={"url": claimed.url}, exc_info=error)
+        return UrlOutcome(claimed.id, UrlState.FAILED, FetchStatus.OUR_FAULT, told)
+    # It may be another's document that takes the memory at this moment, so it is tried again.
+    logger.warning("no memory was left", extra={"url": claimed.url})
+    give_back_free_memory()
+    retry = retry_after(claimed.attempts)
+    state = UrlState.FAILED if retry is None else UrlState.QUEUED
+    return UrlOutcome(claimed.id, state, FetchStatus.MEMORY_SPENT, FetchStatus.MEMORY_SPENT.sentence, retry_seconds=retry)

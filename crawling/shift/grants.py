@@ -1,0 +1,161 @@
+"""What a shift holds, and its asking for more. The only part of a shift that talks to the bank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from uuid import UUID, uuid4
+
+from allocation.errors import AllocationError, BankBusy, StaleEpoch
+from allocation.models import Process, Request, RequestKind, RequestState
+from allocation.selectors import outcome_of, terms_of
+from allocation.services import (
+    cancel_request,
+    change_claim,
+    is_holder,
+    release_resources,
+    request_resources,
+)
+from crawling.models import Shift
+from crawling.orders.claims import GROWING
+
+
+class ShiftGrants:
+    """`held` is what the bank says this shift holds, by resource class; growth that is granted later is noticed on `look`."""
+
+    def __init__(self, shift: Shift) -> None:
+        self._shift = shift
+        self.claim: dict[str, int] = shift.process.run.crawl.claim
+        assert shift.process.bank_process_id is not None
+        self._process = shift.process.bank_process_id
+        self._max: dict[str, int] = {}
+        self._waiting: UUID | None = None
+        self._stage: UUID | None = None
+        self.held = self._read()
+
+    def _read(self) -> dict[str, int]:
+        """What is held; Max, as the bank has it, is read with it."""
+        self._max, held = terms_of(self._process)
+        return {**dict.fromkeys(self.claim, 0), **held}
+
+    def left(self, key: str) -> int:
+        """Units that may still be asked for."""
+        return min(self.claim.get(key, 0), self._max.get(key, 0)) - self.held.get(key, 0)
+
+    def obey(self, claim: Mapping[str, int], toes: int) -> None:
+        """Follow an order whose Max was edited, against Max at the bank as it was last read: give back
+        what is above it, but no slot that one of the `toes` still at work uses, and lower Max at the
+        bank when that is done. What was raised is asked for as it is needed."""
+        self.claim = dict(claim)
+        # The bank hears of a raise before the order is written: whoever obeyed the order before it has lowered Max again.
+        if raised := {key: claim[key] for key in GROWING & claim.keys() if claim[key] > self._max.get(key, 0)}:
+            with suppress(AllocationError):  # it is asked again in a moment
+                change_claim(process=self._process, maximum=raised)
+        lowered = {key: claim[key] for key in GROWING & claim.keys() if claim[key] < self._max.get(key, 0)}
+        if not lowered:
+            return
+        if self._waiting:
+            cancel_request(request_id=self._waiting)
+            self.look()
+        kept = {**claim, "fetch_slots": max(claim["fetch_slots"], toes)}
+        if surplus := {key: self.held[key] - kept[key] for key in lowered if self.held[key] > kept[key]}:
+            self.give_back(surplus, "Max was lowered")
+        if all(self.held[key] <= units for key, units in lowered.items()):
+            with suppress(BankBusy):  # it is asked again in a moment
+                change_claim(process=self._process, maximum=lowered)
+
+    def grow(self, wanted: int, memory_for: Callable[[int], int]) -> None:
+        """Ask for up to `wanted` more of what lets more toes work, within the claim. Never blocks: a refusal waits in the bank.
+
+        memory_for: how much memory so many toes need.
+        """
+        if self._waiting or self._stage or wanted <= 0:
+            return
+        amounts = {key: min(wanted, self.left(key)) for key in GROWING}
+        memory = memory_for(self.held["fetch_slots"] + amounts["fetch_slots"]) - self.held["memory"]
+        amounts["memory"] = min(memory, self.left("memory"))
+        amounts = {key: units for key, units in amounts.items() if units > 0}
+        if not amounts.get("fetch_slots"):
+            return
+        self._check_holder()
+        request_id = uuid4()
+        outcome = request_resources(
+            process=self._process, amounts=amounts, request_id=request_id, kind=RequestKind.GROWTH, epoch=self._shift.epoch
+        )
+        if outcome.granted:
+            self.held = self._read()
+        else:
+            self._waiting = request_id
+
+    def reread(self) -> None:
+        """Learn what others have changed of Max."""
+        self._max, _ = terms_of(self._process)
+
+    def look(self) -> None:
+        """Notice growth that was granted, or ended otherwise, since it was asked for."""
+        if self._waiting:
+            outcome = outcome_of(self._waiting)
+            if outcome is None or outcome.state != RequestState.WAITING:
+                self._waiting = None
+                self.held = self._read()
+
+    def ask_stage(self, amounts: Mapping[str, int], deadline_seconds: float) -> bool:
+        """Ask for what a document in hand needs, holding all else; whether it was granted at once. Otherwise it waits in the bank."""
+        self._check_holder()
+        self._stage = uuid4()
+        outcome = request_resources(
+            process=self._process,
+            amounts=amounts,
+            request_id=self._stage,
+            kind=RequestKind.STAGE,
+            epoch=self._shift.epoch,
+            deadline_seconds=deadline_seconds,
+        )
+        return self._noticed(outcome.state)
+
+    @property
+    def has_stage(self) -> bool:
+        """Whether a stage waits. There is one at a time, of whatever kind; its deadline ends it."""
+        return self._stage is not None
+
+    def stage_granted(self, *, give_up: bool) -> bool:
+        """Whether the stage that was asked for is granted; `give_up` withdraws it if it isn't."""
+        if self._stage is None:
+            return False
+        outcome = cancel_request(request_id=self._stage) if give_up else outcome_of(self._stage)
+        return outcome is not None and self._noticed(outcome.state)
+
+    def stage_is_over(self, *, give_up: bool) -> bool:
+        """Whether the stage that was asked for waits no longer: it was granted, its deadline is over, or it is withdrawn by `give_up`."""
+        self.stage_granted(give_up=give_up)
+        return not self.has_stage
+
+    def give_back(self, amounts: Mapping[str, int], reason: str) -> None:
+        """Return a part of what is held."""
+        self._check_holder()
+        release_resources(process=self._process, epoch=self._shift.epoch, release_id=uuid4(), amounts=amounts, reason=reason)
+        self.held = self._read()
+
+    def _check_holder(self) -> None:
+        """Raise StaleEpoch if another worker has the shift of this epoch.
+
+        After a failover that lost commits an epoch comes again, and the bank compares no more than
+        that: what this shift asks for or gives back would be its successor's.
+        """
+        epoch, worker = self._shift.epoch, self._shift.worker
+        if not is_holder(process=self._process, epoch=epoch, worker=worker):
+            latest = Process.objects.values_list("epoch", flat=True).get(pk=self._process)
+            raise StaleEpoch(process=str(self._shift.process), epoch=epoch, latest=latest)
+
+    def _noticed(self, state: str) -> bool:
+        """What has become of the stage; it took the place of a growth that waited."""
+        if state != RequestState.WAITING:
+            self._stage = None
+            self.look()
+            self.held = self._read()
+        return state == RequestState.GRANTED
+
+    def others_wait(self) -> bool:
+        """Whether some other process waits for units in this pool."""
+        waiting = Request.objects.filter(pool__processes=self._process, state=RequestState.WAITING)
+        return bool(waiting.exclude(process=self._process).exists())

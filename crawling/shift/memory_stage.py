@@ -1,0 +1,75 @@
+"""Memory for large documents: asked of the bank as a stage while one waits, given back when none needs it any more."""
+
+from __future__ import annotations
+
+import time
+
+from crawling.orders.claims import MIB, memory_share
+from crawling.process.memory_limit import MemoryLimit
+from crawling.shift.grants import ShiftGrants
+from crawling.web.fetch.memory_budget import DEADLINE_SECONDS, MemoryBudget
+
+#: how often a wait is looked at
+LOOK_SECONDS = 0.2
+#: memory that no document used for so long goes back
+IDLE_SECONDS = 5.0
+
+
+class MemoryStage:
+    """Used by the shift's own thread. A shift begins with what its toes' shares need, and holds everything else while it asks for more."""
+
+    def __init__(self, buyer: ShiftGrants) -> None:
+        self._buyer = buyer
+        self._limit = MemoryLimit()
+        self._share = memory_share(buyer.claim)
+        self.room = MemoryBudget(share=self._share, rest=self._rest())
+        self._is_asked = False
+        self._looked_at = self._used_at = time.monotonic()
+
+    def set_limit(self) -> None:
+        """Let this process have what is held, and no more."""
+        self._limit.allow(self._buyer.held["memory"] * MIB)
+
+    def end(self) -> None:
+        """Let this process have what the system lets it have."""
+        self._limit.end()
+
+    def units_for(self, toes: int) -> int:
+        """MiB that the shares of so many toes take."""
+        return -(-self._share * toes // MIB)
+
+    def most_toes(self) -> int:
+        """As many as there are shares of what is held."""
+        return self._buyer.held["memory"] * MIB // self._share
+
+    def _rest(self) -> int:
+        toes = max(self._buyer.held["fetch_slots"], self._buyer.claim["fetch_slots"])
+        return max(0, self._buyer.held["memory"] - self.units_for(toes)) * MIB
+
+    def tend(self) -> None:
+        """Ask for what the document whose turn it is lacks; look after what was asked for; give back what is idle.
+
+        A document that lacks something keeps its host meanwhile, so that is asked for at once.
+        """
+        now, shortage = time.monotonic(), self.room.shortage()
+        if now - self._looked_at < LOOK_SECONDS and (self._is_asked or not shortage):
+            return
+        self._looked_at = now
+        if self._is_asked:
+            self._is_asked = not self._buyer.stage_is_over(give_up=not shortage)
+        elif shortage:
+            self._ask(shortage)
+        self.room.set_rest(self._rest())
+        self._give_back_idle(now)
+
+    def _ask(self, shortage: int) -> None:
+        units = min(-(-shortage // MIB), self._buyer.left("memory"))
+        if units > 0 and not self._buyer.has_stage:
+            self._is_asked = not self._buyer.ask_stage({"memory": units}, DEADLINE_SECONDS)
+
+    def _give_back_idle(self, now: float) -> None:
+        units = self._rest() // MIB
+        if self._is_asked or not units or not self.room.is_idle:
+            self._used_at = now
+        elif now - self._used_at > IDLE_SECONDS and self.room.clear():
+            self._buyer.give_back({"memory": units}, "no large document in hand")

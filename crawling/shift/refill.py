@@ -1,0 +1,54 @@
+"""Gives hosts URLs to fetch, with what is known of them already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crawling.archive.earlier_answers import EarlierAnswer, earlier_answers
+from crawling.frontier.change.reusable_pages import find_fresh
+from crawling.frontier.change.unchanged_pages import find_steady
+from crawling.frontier.leases import ClaimedUrl, claim_urls
+from crawling.models import Shift
+from crawling.pipeline.context import FetchContext
+from crawling.pipeline.visit import Visit
+from crawling.web.addresses import read_address
+
+
+class HostRefill:
+    """Of a shift. Used by its own thread only."""
+
+    def __init__(self, shift: Shift, context: FetchContext) -> None:
+        self._shift, self._context = shift, context
+        self._crawl = shift.process.run.crawl
+
+    def give(self, wanted: Mapping[Visit, int]) -> None:
+        """Claim for each visit so many URLs more, or as many as there are, with what earlier runs have of them."""
+        if not wanted:
+            return
+        visits = {visit.host.queue_id: visit for visit in wanted}
+        claimed = claim_urls(self._shift, {visit.host.queue_id: count for visit, count in wanted.items()})
+        every = [url for of_host in claimed.values() for url in of_host]
+        self._offer(every)
+        self._take_for_seeds(every)
+        earlier = self._recall(every)
+        for queue, urls in claimed.items():
+            visits[queue].earlier.update({url.id: earlier[url.id] for url in urls if url.id in earlier})
+            visits[queue].urls.extend(urls)
+
+    def _take_for_seeds(self, claimed: list[ClaimedUrl]) -> None:
+        """A seed may have redirected here since the shift began, and then counts as a seed."""
+        if seeds := [read_address(url.url) for url in claimed if url.depth == 0]:
+            self._context.links.add_seeds(seeds)
+
+    def _offer(self, claimed: list[ClaimedUrl]) -> None:
+        """Look for what need not be fetched: it stays as it was, or another crawl has it."""
+        run, reuse = self._shift.process.run, self._crawl.reuse
+        steady = find_steady(run, [url.id for url in claimed], days=days) if (days := reuse.get("revisit_days")) else {}
+        if seconds := reuse.get("reuse_seconds"):
+            left = [url for url in claimed if url.id not in steady]
+            self._context.offers.make(find_fresh(run, left, seconds=seconds))
+        self._context.offers.make(steady, of_others=False)
+
+    def _recall(self, claimed: list[ClaimedUrl]) -> dict[int, EarlierAnswer]:
+        """What earlier runs have of URLs, by their ids: toes then ask whether it has changed."""
+        return earlier_answers(self._shift.process.run, [url.id for url in claimed]) if self._crawl.archive else {}

@@ -1,0 +1,69 @@
+"""What goes into every content module, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from crawling.web.addresses import Address
+from crawling.web.truncation import TruncationReason
+
+#: text behind this changes neither the abstract nor what makes two pages alike
+MOST_TEXT = 32_768
+MAX_TITLE_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingRules:
+    """What a crawl's order says about reading.
+
+    obey_nofollow: links marked `nofollow`, and those of pages so marked, are left alone.
+    requisites: what a page is shown with (images, sheets, scripts, media) counts as a link, too.
+    extract: name -> CSS selector of what is to be taken out of every HTML page.
+    """
+
+    obey_nofollow: bool = False
+    requisites: bool = False
+    extract: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSource:
+    """A document as it came; `charset` is the one that the server named."""
+
+    body: bytes
+    url: str
+    content_type: str
+    charset: str | None = None
+    reading: ReadingRules = field(default_factory=ReadingRules)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a document says. `text` is what a reader sees of it, up to MOST_TEXT characters; `canonical` the address it prefers.
+
+    needs_browser: its content is made by scripts, which are not run here. extracted: (name, value) in document order.
+    is_index: its links lead to sitemaps.
+    unread: why links behind its beginning are unknown; None: all of it was read.
+    """
+
+    title: str = ""
+    charset: str = ""
+    links: list[Address] = field(default_factory=list)
+    text: str = ""
+    author: str = ""
+    description: str = ""
+    language: str = ""
+    canonical: str = ""
+    needs_browser: bool = False
+    extracted: list[tuple[str, str]] = field(default_factory=list)
+    is_index: bool = False
+    unread: TruncationReason | None = None
+
+
+Reader = Callable[[DocumentSource], Document]
+
+
+def one_line(text: str | None, most: int = MAX_TITLE_LENGTH) -> str:
+    """Text as one line of bounded length that a database can keep."""
+    return " ".join((text or "")[: 4 * most].split())[:most].replace("\0", "")

@@ -1,0 +1,44 @@
+"""Style sheets: what `url()` and `@import` name. Only crawls that take what pages are shown with come here."""
+
+from __future__ import annotations
+
+import re
+
+from crawling.web.documents.base import Document, DocumentSource
+from crawling.web.documents.charsets import decode
+from crawling.web.links import Links
+from crawling.web.truncation import TruncationReason
+
+TYPES = ("text/css",)
+#: of a longer one the beginning is read
+MOST_BYTES = 4 * 1024 * 1024
+COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+#: a string, with its escapes; or the bare text of a url(). Possessive throughout: no second way to
+#: read a sheet is tried, so reading takes time in proportion to its length
+NAMED = re.compile(
+    r"""url\(\s*+(?:"((?:[^"\\\n]++|\\.)*+)"|'((?:[^'\\\n]++|\\.)*+)'"""
+    r"""|((?:[^\s"'()\\]++|\\[0-9a-f]{1,6}+\s?+|\\[^0-9a-f])++))\s*+\)"""
+    r"""|@import\s++(?:"((?:[^"\\\n]++|\\.)*+)"|'((?:[^'\\\n]++|\\.)*+)')""",
+    re.IGNORECASE | re.DOTALL,
+)
+#: CSS Syntax, section 4.3.7
+ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+
+
+def read(source: DocumentSource) -> Document:
+    """Read a sheet of any quality."""
+    text, charset = decode(source.body[:MOST_BYTES], source.charset)
+    links = Links(source.url, charset="UTF-8")
+    for match in NAMED.finditer(COMMENT.sub(" ", text)):
+        link = ESCAPE.sub(_character, next(filter(None, match.groups()), ""))
+        if not link.lower().startswith("data:"):
+            links.add(link)
+    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else links.unread
+    return Document(charset=charset, links=links.found, unread=unread)
+
+
+def _character(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return escape[2]
+    number = int(escape[1], 16)
+    return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"

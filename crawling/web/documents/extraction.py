@@ -1,0 +1,53 @@
+"""What an operator wants out of HTML pages, by CSS selector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+import turbohtml
+
+from crawling.web.documents.css_selectors import read_selector
+from crawling.web.documents.markup import attribute as attribute_of
+
+MOST_VALUES = 1000
+MOST_VALUE_LENGTH = 10_000
+#: nodes of which a value's text is taken; of elements within each other each has it anew
+MOST_NODES = 2000
+#: their text is for programs, unless a rule names them themselves
+UNSEEN = frozenset({"script", "style", "template"})
+
+
+def extract(document: turbohtml.Document, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return (name, value) of all matches: their text, or the attribute that the rule names.
+
+    At most MOST_VALUES.
+    """
+    found: list[tuple[str, str]] = []
+    for name, rule in rules.items():
+        selector, attribute = read_selector(rule)
+        for element in document.select(selector)[: MOST_VALUES - len(found)]:
+            value = attribute_of(element, attribute).strip() if attribute else _text(element)
+            if value:
+                found.append((name, value[:MOST_VALUE_LENGTH].replace("\0", "")))
+    return found
+
+
+def _text(element: turbohtml.Element) -> str:
+    parts: list[str] = []
+    length = 0
+    for text in _texts(element):
+        parts += text[: 4 * MOST_VALUE_LENGTH].split()
+        length += len(text)
+        if length > 4 * MOST_VALUE_LENGTH:
+            break
+    return " ".join(parts)
+
+
+def _texts(element: turbohtml.Element) -> Iterator[str]:
+    for node in islice(element.descendants, MOST_NODES):
+        if isinstance(node, turbohtml.Text):
+            parent = node.parent
+            is_seen = not isinstance(parent, turbohtml.Element) or parent.tag not in UNSEEN
+            if is_seen or parent == element:
+                yield node.data

@@ -1,0 +1,112 @@
+"""HTML: links in document order, title, character set, what it says about itself, and whether scripts make its content."""
+
+from __future__ import annotations
+
+import turbohtml
+
+from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, one_line
+from crawling.web.documents.extraction import extract
+from crawling.web.documents.markup import attribute
+from crawling.web.documents.tree import parse_html
+from crawling.web.links import Links
+
+TYPES = ("text/html", "application/xhtml+xml")
+#: what leads to a page or a part of one
+LEADING = {("a", "href"), ("area", "href"), ("frame", "src"), ("iframe", "src"), ("meta", "content"), ("link", "href")}
+#: of `link` elements, those that name a document rather than a sheet, a font or an icon
+PAGE_RELATIONS = frozenset({"alternate", "next", "prev", "canonical", "contents", "index", "start", "up", "search", "help"})
+#: of `link` elements, those that a page is shown with
+SHOWN_RELATIONS = frozenset({"stylesheet", "icon", "apple-touch-icon", "preload", "modulepreload", "manifest"})
+#: what a page is shown with; in the attribute None stand sheets within the page
+SHOWN = {
+    *((tag, "src") for tag in ("img", "source", "script", "video", "audio", "track", "embed", "input")),
+    ("img", "srcset"),
+    ("source", "srcset"),
+    ("video", "poster"),
+    ("object", "data"),
+    ("image", "href"),
+    ("body", "background"),
+    ("style", None),
+}
+#: elements whose text nobody sees
+UNSEEN = "script,style,noscript,template,title"
+#: a page with scripts, no link, and less text than this is made by its scripts
+LEAST_TEXT = 100
+#: types of `script` elements that hold data
+DATA_SCRIPTS = ("json", "text/template", "text/x-template", "text/html")
+
+
+def read(source: DocumentSource) -> Document:
+    """Parse a document of any quality; broken markup never raises."""
+    document, charset, unread = parse_html(source.body, source.charset)
+    told = _meta_texts(document)
+    links = Links(source.url, charset=charset, base=document.base_url() or "")
+    has_link = _take_links(document, source, told.get("robots", ""), links)
+    title, canonical, root = document.find("title"), _canonical(document), document.find("html")
+    rules = source.reading.extract
+    extracted = extract(document, rules) if rules else []
+    needs_scripts = not has_link and _has_scripts(document)
+    document.remove(UNSEEN)
+    text = document.text[:MOST_TEXT].replace("\0", "")
+    return Document(
+        title=one_line(title.text) if title else "",
+        charset=charset.lower(),
+        links=links.found,
+        text=text,
+        author=one_line(told.get("author"), 200),
+        description=one_line(told.get("description") or told.get("og:description")),
+        language=one_line(attribute(root, "lang") or told.get("content-language"), 35) if root else "",
+        canonical=links.join(canonical) if canonical else "",
+        needs_browser=needs_scripts and len("".join(text[: 10 * LEAST_TEXT].split())) < LEAST_TEXT,
+        extracted=extracted,
+        unread=unread or links.unread,
+    )
+
+
+def _take_links(document: turbohtml.Document, source: DocumentSource, robots: str, links: Links) -> bool:
+    """Take up the links to be followed, and say whether any leads to a page by itself.
+
+    Most links of most pages are to places in pages that were linked before: what `links` knows needs no second look.
+    """
+    reading, has_link = source.reading, False
+    silent = reading.obey_nofollow and bool({"nofollow", "none"} & set(robots.lower().replace(",", " ").split()))
+    for link in document.links():
+        if has_link and links.knows(link.url):
+            continue
+        element, attribute = link.element, link.attribute
+        tag = element.tag
+        if tag == "link":
+            relations = set(_relations(element))
+            is_page, is_shown = bool(relations & PAGE_RELATIONS), bool(relations & SHOWN_RELATIONS)
+        else:
+            is_page, is_shown = (tag, attribute) in LEADING, (tag, attribute) in SHOWN or attribute == "style"
+        if is_page and not silent and not (reading.obey_nofollow and tag in ("a", "area") and "nofollow" in _relations(element)):
+            links.add(link.url)
+            has_link = has_link or tag != "link"
+        elif is_shown and reading.requisites:
+            links.add(link.url)
+    return has_link
+
+
+def _meta_texts(document: turbohtml.Document) -> dict[str, str]:
+    """What `meta` elements say, by name; the first word counts."""
+    told: dict[str, str] = {}
+    for meta in document.find_all("meta"):
+        name = attribute(meta, "name") or attribute(meta, "property") or attribute(meta, "http-equiv")
+        if name:
+            told.setdefault(name.lower(), attribute(meta, "content"))
+    return told
+
+
+def _canonical(document: turbohtml.Document) -> str:
+    link = next((link for link in document.find_all("link") if "canonical" in _relations(link)), None)
+    return attribute(link, "href") if link else ""
+
+
+def _has_scripts(document: turbohtml.Document) -> bool:
+    kinds = (attribute(script, "type").lower() for script in document.find_all("script"))
+    return any(not any(data in kind for data in DATA_SCRIPTS) for kind in kinds)
+
+
+def _relations(element: turbohtml.Element) -> list[str]:
+    return attribute(element, "rel").lower().split()

@@ -1,0 +1,78 @@
+"""XML as feeds and sitemaps have it: strict first, then as browsers read anything. Entities are never expanded: no bomb goes off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html import escape
+from itertools import islice
+
+import turbohtml
+
+from crawling.web.documents import tree
+from crawling.web.documents.base import DocumentSource
+from crawling.web.documents.charsets import decode
+from crawling.web.truncation import TruncationReason
+
+CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+#: HTML knows an element of this name, which never has content
+LINK = re.compile(r"<(/?)link\b", re.IGNORECASE)
+#: of a larger document the beginning is read: its parser takes 40 bytes a byte, and never stops
+MOST_BYTES = 2 * 1024 * 1024
+#: a document names its kind within so many bytes
+HEAD_BYTES = 16 * 1024
+#: nodes of which an element's text is taken
+MOST_NODES = 100
+
+
+def read_markup(source: DocumentSource) -> tree.ParsedTree:
+    """Parse a document. What is not well-formed is read as HTML, where nothing is a mistake."""
+    text, charset = decode(source.body[:MOST_BYTES], source.charset)
+    unread = TruncationReason.SIZE if len(source.body) > MOST_BYTES else None
+    text = CDATA.sub(lambda section: escape(section[1]), text.lstrip())
+    try:
+        return tree.ParsedTree(turbohtml.parse_xml(text), charset, unread)
+    except turbohtml.HTMLParseError:
+        body = LINK.sub(r"<\1xml:link", text).encode(errors="replace")
+        parsed = tree.parse_html(body, "utf-8")
+        return tree.ParsedTree(parsed.document, charset, parsed.unread or unread)
+
+
+def read_root(source: DocumentSource) -> str:
+    """The name of the outermost element that is not HTML's own; what stands before it is short."""
+    document = read_markup(replace(source, body=source.body[:HEAD_BYTES])).document
+    names = map(name_of, elements(document))
+    return next((name for name in names if name not in ("html", "head", "body")), "")
+
+
+def leaf_text(element: turbohtml.Element) -> str:
+    """The text of an element that has no others within it; "" for one that has."""
+    nodes = list(islice(element.descendants, MOST_NODES))
+    if any(isinstance(node, turbohtml.Element) for node in nodes):
+        return ""
+    return "".join(map(_data, nodes))
+
+
+def text_of(element: turbohtml.Element) -> str:
+    """The text of an element, from its first nodes: elements within each other have it in common."""
+    return "".join(map(_data, islice(element.descendants, MOST_NODES)))
+
+
+def _data(node: turbohtml.Node) -> str:
+    return node.data if isinstance(node, turbohtml.Text | turbohtml.CData) else ""
+
+
+def elements(document: turbohtml.Document) -> Iterator[turbohtml.Element]:
+    return (node for node in document.descendants if isinstance(node, turbohtml.Element))
+
+
+def name_of(element: turbohtml.Element) -> str:
+    """Its name without the prefix of its namespace, in small letters."""
+    return element.tag.rpartition(":")[2].lower()
+
+
+def attribute(element: turbohtml.Element, name: str) -> str:
+    """An attribute as it is written; "" if it has none. (Those that hold words come as lists.)"""
+    value = element.attrs.get(name) or ""
+    return value if isinstance(value, str) else " ".join(value)

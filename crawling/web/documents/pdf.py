@@ -1,0 +1,62 @@
+"""PDF: the addresses that its pages link to, its title and its author.
+
+A program of its own reads it (`pdf_program`): no parser of PDF is fast, and a hostile file must cost that program its life, not the crawl.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from crawling.web.documents.base import MOST_TEXT, Document, DocumentSource, one_line
+from crawling.web.links import Links
+from crawling.web.truncation import TruncationReason
+
+logger = logging.getLogger(__name__)
+
+TYPES = ("application/pdf", "application/x-pdf")
+PROGRAM = Path(__file__).with_name("pdf_program.py")
+#: the cores of this process when it was started, for the program, which need not stay on the one core of a shift
+CORES = tuple(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+#: larger ones are kept and not read
+MOST_BYTES = 32 * 1024 * 1024
+#: the program's own limits are smaller; this one ends it if the machine is too busy to let it run
+LONGEST_SECONDS = 15.0
+#: programs at a time in a process; the toes of other documents are not kept waiting by them
+PROGRAMS = threading.BoundedSemaphore(2)
+
+
+def read(source: DocumentSource) -> Document:
+    """Read a document of any quality; one that needs too much time or memory says nothing."""
+    if b"%PDF-" not in source.body[:1024]:
+        return Document()
+    if len(source.body) > MOST_BYTES:
+        return Document(unread=TruncationReason.SIZE)
+    told = _run(source.body)
+    links = Links(source.url, charset="UTF-8")
+    for link in told.get("links", ()):
+        links.add(link)
+    text = told.get("text", "")[:MOST_TEXT].replace("\0", "")
+    title, author = one_line(told.get("title")), one_line(told.get("author"), 200)
+    unread = TruncationReason(told["unread"]) if told.get("unread") else links.unread
+    return Document(title, links=links.found, author=author, text=text, unread=unread)
+
+
+def _run(body: bytes) -> dict[str, str]:
+    with PROGRAMS:
+        try:
+            done = subprocess.run(  # noqa: S603  # our own program, and nothing of the document on its command line
+                [sys.executable, "-I", str(PROGRAM), *CORES], input=body, capture_output=True, timeout=LONGEST_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"unread": TruncationReason.TIME}
+    if done.returncode:
+        logger.info("a PDF could not be read", extra={"status": done.returncode, "said": done.stderr[-200:].decode(errors="replace")})
+        return {"unread": TruncationReason.TIME if done.returncode < 0 else TruncationReason.BROKEN}
+    told: dict[str, str] = json.loads(done.stdout)
+    return told

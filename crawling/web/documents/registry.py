@@ -1,0 +1,70 @@
+"""Which module reads which document, by its type and, where that says nothing, by its first bytes.
+
+Another kind of document is a module with TYPES and `read`, and its line in MODULES.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from crawling.process.memory_limit import give_back_free_memory, resident_bytes
+from crawling.web.documents import archive, css, feed, html, media, pdf, sitemap, text, xml
+from crawling.web.documents.base import Document, DocumentSource, Reader
+from crawling.web.packed_size import GZIP_MAGIC
+from crawling.web.truncation import TruncationReason
+
+logger = logging.getLogger(__name__)
+
+MODULES = (
+    html,
+    feed,
+    sitemap,
+    xml,
+    archive,
+    css,
+    pdf,
+    media,
+    text,
+)
+READERS: dict[str, Reader] = {content_type: module.read for module in MODULES for content_type in module.TYPES}
+FAMILIES: dict[str, Reader] = {"image": media.read, "audio": media.read, "video": media.read}
+#: documents are read one at a time in a process, so that only one tree is in memory. It costs no
+#: time, since the interpreter runs one thread at a time; PDF is read by programs of its own
+IN_TURN = threading.Lock()
+#: a document whose reading took more memory leaves it to the system, which takes a millisecond
+LARGE_BYTES = 8 * 1024 * 1024
+
+
+def reader_of(content_type: str) -> Reader | None:
+    """The module for a type; None: documents of that type are kept and not read."""
+    return READERS.get(content_type) or FAMILIES.get(content_type.partition("/")[0])
+
+
+def read_document(source: DocumentSource) -> Document:
+    """Return what a document says; nothing at all if no module knows its type.
+
+    What is packed is known by its first bytes: servers name its type as they like.
+    """
+    reader = reader_of(source.content_type)
+    if source.body.startswith(GZIP_MAGIC):
+        reader = archive.read
+    if reader is None or not source.body:
+        return Document()
+    if reader is pdf.read:
+        return reader(source)
+    with IN_TURN:
+        return _read_within_memory(reader, source)
+
+
+def _read_within_memory(reader: Reader, source: DocumentSource) -> Document:
+    before = resident_bytes()
+    try:
+        return reader(source)
+    except MemoryError:
+        facts = {"url": source.url, "bytes": len(source.body)}
+        logger.warning("a document was not read: it takes too much memory", extra=facts)
+        return Document(unread=TruncationReason.MEMORY)
+    finally:
+        if resident_bytes() - before > LARGE_BYTES:
+            give_back_free_memory()  # else the next such document's comes on top

@@ -1,0 +1,107 @@
+"""HTML as browsers read it, within limits of size and processor time."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import NamedTuple
+
+import turbohtml
+from turbohtml.detect import detect
+
+from crawling.process.memory_limit import resident_bytes
+from crawling.web.documents.charsets import GUESSED_FROM, utf_16_without_a_mark
+from crawling.web.truncation import TruncationReason
+
+#: of a larger document the beginning is read; Google's crawler reads 2 MB of a page
+MOST_BYTES = 4 * 1024 * 1024
+SLICE_BYTES = 4096
+#: smaller ones are read at once: whatever they say, the tree has some 40 MB at the most
+SMALL_BYTES = 8192
+#: A page takes about 10 ns and up to 15 bytes of memory a byte. What takes much more has tags of
+#: which the standard makes elements without end (section 13.2.4.3: formatting elements that are
+#: opened again), 1 GB of them a second. Reading ends there. The parser's last step may double it.
+MOST_SECONDS = 0.05
+MOST_SECONDS_PER_BYTE = 1e-7
+MOST_MEMORY_BYTES = 60 * 1024 * 1024
+#: so much processor time later memory is looked at again; most pages take less
+LOOK_SECONDS = 0.002
+#: `meta` elements say so within this, or later against the standard
+HEAD_BYTES = 1024
+LATE_META = re.compile(rb"""<meta\s[^>]{0,300}?charset\s{0,20}=\s{0,20}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+
+
+class ParsedTree(NamedTuple):
+    """The tree of a document or of its beginning, its encoding, and why there is no more of it."""
+
+    document: turbohtml.Document
+    encoding: str
+    unread: TruncationReason | None = None
+
+
+def parse_html(body: bytes, charset: str | None) -> ParsedTree:
+    """Parse a document of any quality; charset: the one that the server named, if any."""
+    encoding = encoding_of(body, charset)
+    if len(body) <= SMALL_BYTES:
+        return ParsedTree(turbohtml.parse(body, encoding=encoding, positions=False), encoding)
+    parser = turbohtml.IncrementalParser(encoding=encoding, positions=False)
+    limits, unread = _Limits(), None
+    read = 0
+    while read < len(body) and not unread:
+        parser.feed(body[read : read + SLICE_BYTES])
+        read += SLICE_BYTES
+        unread = limits.reached(read)
+    return ParsedTree(parser.close(), encoding, unread if read < len(body) else None)
+
+
+class _Limits:
+    """Of one document; others are not read meanwhile, so what memory grows by is its own."""
+
+    def __init__(self) -> None:
+        self._began = self._looked = time.thread_time()
+        self._memory = resident_bytes()
+
+    def reached(self, read: int) -> TruncationReason | None:
+        """Which limit a document has reached of which so many bytes were read."""
+        if read >= MOST_BYTES:
+            return TruncationReason.SIZE
+        now = time.thread_time()
+        if now - self._began > MOST_SECONDS + read * MOST_SECONDS_PER_BYTE:
+            return TruncationReason.TIME
+        if now - self._looked > LOOK_SECONDS:
+            self._looked = now
+            if resident_bytes() - self._memory > MOST_MEMORY_BYTES:
+                return TruncationReason.MEMORY
+        return None
+
+
+def encoding_of(body: bytes, charset: str | None) -> str:
+    """The encoding that a browser would use (section 13.2.3.2), UTF-16 without a mark included."""
+    try:
+        head = turbohtml.parse(body[:HEAD_BYTES], encoding=charset, positions=False)
+    except LookupError:  # the server named a character set that does not exist
+        head = turbohtml.parse(body[:HEAD_BYTES], positions=False)
+    if head.encoding_confidence == "certain" and head.encoding:
+        return head.encoding
+    if name := utf_16_without_a_mark(body):
+        return {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}[name]
+    if (late := LATE_META.search(body[:GUESSED_FROM])) and (name := _known(late[1].decode())):
+        return name
+    if body.isascii():
+        return "windows-1252"
+    try:
+        body[:MOST_BYTES].decode()
+        return "UTF-8"
+    except UnicodeDecodeError as error:
+        if error.start > MOST_BYTES - 4:
+            return "UTF-8"
+    return _known(detect(body[:GUESSED_FROM]).encoding or "") or "windows-1252"
+
+
+def _known(label: str) -> str:
+    """The standard's name for a label; "" if it has none, or if what says so cannot be read by it."""
+    try:
+        name = turbohtml.parse(b"", encoding=label, positions=False).encoding or ""
+    except LookupError:
+        return ""
+    return "UTF-8" if name.startswith("UTF-16") else name

@@ -1,0 +1,1 @@
+"""Fetches from one vetted address: HTTP by libcurl, FTP, local files."""

@@ -1,0 +1,193 @@
+"""HTTP to exactly the address that was vetted, as a transport adapter of requests above libcurl.
+
+The name stays in the Host header, in SNI and in the certificate check; no name is looked up here,
+so what DNS says a moment later (rebinding) changes nothing. Redirects are not followed: whoever
+calls vets the next hop.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any, cast
+
+import certifi
+import pycurl
+from requests import PreparedRequest, Response
+from requests.adapters import BaseAdapter
+from requests.exceptions import ChunkedEncodingError, InvalidURL
+
+from crawling.web.addresses import canonical_address
+from crawling.web.fetch.connections import ConnectionPool, ConnectionSite
+from crawling.web.fetch.content_codings import PIECE_BYTES, DecodedBody
+from crawling.web.fetch.transfer import Transfer, TransferLimits
+
+#: a name, and a value that ends no line (RFC 9110, section 5)
+HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [^\r\n\0]*")
+#: lines of libcurl's own, taken away: all that is sent is what the request says
+NO_OTHERS = [b"Accept:", b"Expect:", b"Content-Type:"]
+
+
+class PinnedRequest(PreparedRequest):
+    """A request with what requests has no words for.
+
+    address: the vetted one. most: bytes of the body that are wanted. is_proxy_trusted: it may be
+    told a name instead of an address. watching: `received` and `wants` of the Transfer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        address: str,
+        headers: Mapping[str, str],
+        method: str = "GET",
+        body: bytes | None = None,
+        most: int = sys.maxsize,
+        is_proxy_trusted: bool = False,
+        **watching: Any,
+    ) -> None:
+        super().__init__()
+        self.method, self.url, self.address, self.most = method, url, address, most
+        self.is_proxy_trusted, self.watching = is_proxy_trusted, watching
+        self.body = self.posted = body
+        length = {} if body is None else {"Content-Length": str(len(body))}
+        self.headers = cast(Any, {**headers, **length})  # of which requests would make a copy
+
+
+class ResponseBody:
+    """The body of an answer, to be read any number of times: what a Response has for `raw`.
+
+    head, request: as they came, and as they were sent. size: bytes of it that have come. Whoever has
+    it last closes it.
+    """
+
+    def __init__(self, transfer: Transfer, request: bytes) -> None:
+        self.file, self.headers, self.size = transfer.body, transfer.fields, transfer.size
+        self.head, self.request = b"".join(transfer.lines), request
+        self.close = self.release_conn = self.file.close  # requests calls the one or the other
+
+    def stream(self, size: int = PIECE_BYTES, decode_content: bool = True) -> Iterator[bytes]:
+        """From its beginning on: with the content codings taken off, or as it came."""
+        self.file.seek(0)
+        pieces = iter(lambda: self.file.read(size), b"")
+        return iter(self.unpacked(pieces)) if decode_content else pieces
+
+    def unpacked(self, pieces: Iterator[bytes]) -> DecodedBody:
+        return DecodedBody(pieces, self.headers.get("Content-Encoding", ""))
+
+
+class PinnedSession(BaseAdapter):
+    """Keeps connections by scheme, name, port, address and way; shared by any number of threads.
+
+    Knows neither cookies, credentials, .netrc nor the environment's proxies.
+
+    authorities: a file of certificates to trust instead of certifi's. limits: those of Limits that
+    hold for each request.
+    """
+
+    def __init__(self, *, authorities: str | None = None, **limits: Any) -> None:
+        super().__init__()
+        self._lines = ConnectionPool(authorities or certifi.where())
+        self._cut, self._limits = threading.Event(), TransferLimits(**limits)
+
+    def __enter__(self) -> PinnedSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let every connection go."""
+        self._lines.clear()
+
+    def cut_off(self) -> None:
+        """End every fetch under way within a second, and begin none any more."""
+        self._cut.set()
+
+    def is_cut(self) -> bool:
+        return self._cut.is_set()
+
+    def send(
+        self,
+        request: PreparedRequest,
+        stream: bool = False,
+        timeout: Any = (5.0, 5.0),
+        verify: bool | str = True,
+        cert: Any = None,
+        proxies: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Fetch a canonical http or https URL; the request is a PinnedRequest.
+
+        timeout: for connecting, and for the answer to begin. proxies: at addresses that are vetted,
+        too. The answer is read as far as it is wanted, and a certificate is always verified.
+        Raises requests' exceptions when the fetch fails, and ValueError if the address is no address
+        or a header no header.
+        """
+        if not isinstance(request, PinnedRequest):
+            raise ValueError("a request without a vetted address is not sent")
+        if self.is_cut():
+            raise ChunkedEncodingError("cut off")
+        site, target, lines = _prepared(request, proxies or {})
+        transfer = Transfer(
+            self._limits._replace(first_byte_seconds=timeout[1], most=request.most),
+            may_dial=lambda address, port: (address, port) == site.dialled,
+            is_cut=self.is_cut,
+            is_read_ahead=site.origin.startswith("https:"),
+            **request.watching,
+        )
+        try:
+            with self._lines.line(site) as curl:
+                curl.setopt(pycurl.REQUEST_TARGET, target)
+                curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, round(1000 * timeout[0])))
+                _give(curl, lines, request.posted)
+                transfer.run(curl)
+        except BaseException:
+            transfer.body.close()
+            raise
+        response = Response()
+        response.status_code, response.url = transfer.status, request.url or ""
+        response.request = request
+        sent = (f"{request.method} {target} HTTP/1.1".encode(), *lines, b"", request.posted or b"")
+        response.raw = ResponseBody(transfer, b"\r\n".join(sent))
+        response.headers = cast(Any, transfer.fields)  # of which requests would make a copy
+        return response
+
+
+def _prepared(request: PinnedRequest, proxies: Mapping[str, str]) -> tuple[ConnectionSite, str, list[bytes]]:
+    """Where it goes, what it asks for, and its header lines."""
+    url = request.url or ""
+    if not url.startswith(("http://", "https://")) or ":///" in url[:9]:
+        raise InvalidURL(f"{url!r} is no http or https URL")
+    address = canonical_address(url)
+    proxy = proxies.get(address.scheme) or proxies.get("all", "")
+    is_told = request.is_proxy_trusted and proxy.startswith("http:") and address.scheme == "http"
+    vetted = str(ip_address(request.address))
+    site = ConnectionSite(address.origin, vetted, address.port, proxy, not is_told)
+    fields = ("Host", address.origin.partition("://")[2]), *request.headers.items()
+    lines = [_header_line(*named) for named in fields]
+    return site, address.origin + address.target if is_told else address.target, lines
+
+
+@lru_cache(maxsize=1024)  # most are those of the request before
+def _header_line(name: str, value: str) -> bytes:
+    line = f"{name}: {value}".encode("latin-1")
+    if not HEADER.fullmatch(line):
+        raise ValueError(f"{line!r} is no header")
+    return line
+
+
+def _give(curl: pycurl.Curl, lines: list[bytes], body: bytes | None) -> None:
+    # an empty value is written with a semicolon, since a colon alone takes a header away
+    said = [line[:-2] + b";" if line.endswith(b": ") else line for line in lines]
+    curl.setopt(pycurl.HTTPHEADER, said + NO_OTHERS)
+    curl.setopt(pycurl.HTTPGET, 1)
+    if body is not None:
+        curl.setopt(pycurl.POSTFIELDS, body)
+    # what is posted could be taken twice, were it sent over a connection that is closed meanwhile
+    # (RFC 9110, section 9.2.2)
+    curl.setopt(pycurl.FRESH_CONNECT, body is not None)

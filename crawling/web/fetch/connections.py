@@ -1,0 +1,151 @@
+"""libcurl's handles: one for each site and way, with the connection that it keeps.
+
+A way leads straight to a vetted address, or through a proxy to exactly that address.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from select import POLLIN, poll
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pycurl
+
+from crawling.web.fetch.transfer import BUFFER_BYTES
+from crawling.web.proxies import Proxy
+
+#: sites whose connections are kept; those of the least recently used are closed. Each handle that
+#: has spoken TLS holds 0.8 MiB of certificates
+MOST_SITES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRoute:
+    """A proxy, and the vetted address at which it is."""
+
+    proxy: Proxy
+    address: str
+
+    @property
+    def url(self) -> str:
+        """As requests and libcurl are told of proxies: with its address, so that no name is looked up."""
+        return replace(self.proxy, host=self.address).url
+
+
+class ConnectionSite(NamedTuple):
+    """What tells one line from another: a site that moves gets a new one.
+
+    proxy: its URL with its address, or "". is_pinned: the address is dialled, or told to the proxy;
+    only a proxy that an administrator trusts gets the name instead.
+    """
+
+    origin: str
+    address: str
+    port: int
+    proxy: str
+    is_pinned: bool
+
+    @property
+    def dialled(self) -> tuple[str, int]:
+        """Where the socket goes: the server's vetted address, or the proxy's."""
+        if not self.proxy:
+            return self.address, self.port
+        proxy = urlsplit(self.proxy)
+        return str(ip_address(proxy.hostname or "")), proxy.port or 0
+
+
+class ConnectionPool:
+    """Shared by any number of threads; whoever has a handle has it alone.
+
+    One idle handle of a site is kept: politeness asks for one request at a time. authorities: a
+    file of certificates to trust.
+    """
+
+    def __init__(self, authorities: str) -> None:
+        self._authorities = authorities
+        self._idle: dict[ConnectionSite, pycurl.Curl] = {}
+        self._lock = threading.Lock()
+
+    def __del__(self) -> None:
+        self.clear()  # whoever leaves a session to be collected leaves no socket open
+
+    @contextmanager
+    def line(self, site: ConnectionSite) -> Iterator[pycurl.Curl]:
+        """A handle for one transfer. Where that fails, its connection goes with it."""
+        with self._lock:
+            curl = self._idle.pop(site, None)
+        if curl and not is_quiet(curl):
+            curl.close()
+            curl = None
+        curl = curl or _handle(site, self._authorities)
+        try:
+            yield curl
+        except BaseException:
+            curl.close()
+            raise
+        self._keep(site, curl)
+
+    def _keep(self, site: ConnectionSite, curl: pycurl.Curl) -> None:
+        with self._lock:
+            leaving = [self._idle.pop(site)] if site in self._idle else []
+            self._idle[site] = curl
+            if len(self._idle) > MOST_SITES:
+                leaving.append(self._idle.pop(next(iter(self._idle))))
+        for each in leaving:
+            each.close()
+
+    def clear(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, {}
+        for curl in idle.values():
+            curl.close()
+
+
+def bracketed(address: str) -> str:
+    """An address as URLs have it."""
+    return f"[{address}]" if ":" in address else address
+
+
+def is_quiet(curl: pycurl.Curl) -> bool:
+    """Whether nothing has come over its connection since the last answer, nor its end.
+
+    True where it has none any more: its certificates are worth keeping.
+    """
+    kept = curl.getinfo(pycurl.ACTIVESOCKET)
+    waiting = poll()
+    if kept >= 0:
+        waiting.register(kept, POLLIN)
+    return not waiting.poll(0)
+
+
+def bare_handle() -> pycurl.Curl:
+    """A handle that knows nothing of the environment: neither its proxies nor, as is
+    libcurl's default, .netrc."""
+    curl = pycurl.Curl()
+    curl.setopt(pycurl.NOSIGNAL, 1)
+    curl.setopt(pycurl.PROXY, "")
+    curl.setopt(pycurl.NOPROXY, "")
+    curl.setopt(pycurl.NOPROGRESS, 0)
+    curl.setopt(pycurl.MAXCONNECTS, 1)
+    return curl
+
+
+def _handle(site: ConnectionSite, authorities: str) -> pycurl.Curl:
+    curl = bare_handle()
+    curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+    curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
+    curl.setopt(pycurl.URL, f"{site.origin}/")
+    curl.setopt(pycurl.CAINFO, authorities)
+    curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
+    curl.setopt(pycurl.BUFFERSIZE, BUFFER_BYTES)
+    if site.is_pinned:
+        curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed(site.address)}:{site.port}"])
+    if site.proxy:
+        curl.setopt(pycurl.PROXY, site.proxy)
+        curl.setopt(pycurl.HTTPPROXYTUNNEL, site.is_pinned)
+    return curl

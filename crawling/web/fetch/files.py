@@ -1,0 +1,99 @@
+"""Fetch `file:` URLs: regular files and directories below those that an administrator allows, and nothing that a link leads to."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Sequence
+from email.utils import formatdate
+from mimetypes import guess_type
+from urllib.parse import unquote_to_bytes
+
+from crawling.web.fetch.content_codings import PIECE_BYTES
+from crawling.web.fetch.directory_page import HEADERS, MOST_ENTRIES, as_page
+from crawling.web.fetch.fetch_task import FetchTask
+from crawling.web.fetch.http import Fetched
+from crawling.web.statuses import FetchStatus
+
+#: a name that is no link, or nothing is opened; nor does a pipe without a writer make us wait
+NO_LINK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def fetch_file(task: FetchTask) -> Fetched:
+    """Read a file, or a directory as a page of links. Never raises for what is there or not."""
+    started = time.monotonic()
+    path = unquote_to_bytes(task.address.target.partition("?")[0])
+    try:
+        found = _fetch(task, path)
+    except FileNotFoundError:
+        found = Fetched(404, error="There is no such file.")
+    except (OSError, ValueError) as error:  # a link where none may be, no right to read, a name that cannot be one
+        found = Fetched(403, error=f"The file cannot be read ({getattr(error, 'strerror', None) or error}).")
+    return Fetched(found.status, found.headers, found.body, time.monotonic() - started, found.error, max(0, found.status))
+
+
+def _fetch(task: FetchTask, path: bytes) -> Fetched:
+    place = below(path, task.directories)
+    if place is None:
+        return Fetched(FetchStatus.FILE_REFUSED, error=FetchStatus.FILE_REFUSED.sentence)
+    descriptor = _open(*place)
+    try:
+        about = os.fstat(descriptor)
+        if stat.S_ISDIR(about.st_mode):
+            if not path.endswith(b"/"):
+                return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
+            return Fetched(200, HEADERS, as_page(path, _entries(descriptor)))
+        if not stat.S_ISREG(about.st_mode):
+            return Fetched(403, error="It is neither a file nor a directory.")
+        return _read(task, descriptor, _headers(path, about))
+    finally:
+        os.close(descriptor)
+
+
+def below(path: bytes, directories: Sequence[str]) -> tuple[bytes, list[bytes]] | None:
+    """The allowed directory, and the names from there on; None outside all of them. An escaped slash is no way around a name."""
+    parts = [part for part in path.split(b"/") if part]
+    if b".." in parts or b"." in parts:
+        return None
+    for root in sorted((os.fsencode(directory) for directory in directories), key=len, reverse=True):
+        length = len([part for part in root.split(b"/") if part])
+        if b"/" + b"/".join(parts[:length]) == root:
+            return root, parts[length:]
+    return None
+
+
+def _open(root: bytes, names: list[bytes]) -> int:
+    """Open name after name, each in the directory opened before it: what is swapped for a link meanwhile is not followed either."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for number, name in enumerate(names, 1):
+        try:
+            following = os.open(name, NO_LINK | (os.O_DIRECTORY if number < len(names) else 0), dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = following
+    return descriptor
+
+
+def _entries(descriptor: int) -> list[tuple[bytes, bool]]:
+    with os.scandir(descriptor) as entries:
+        plain = ((os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries if not entry.is_symlink())
+        return [entry for _, entry in zip(range(MOST_ENTRIES), plain, strict=False)]
+
+
+def _headers(path: bytes, about: os.stat_result) -> dict[str, str]:
+    kind, coding = guess_type(os.fsdecode(path))
+    headers = {"Last-Modified": formatdate(about.st_mtime, usegmt=True)}
+    return {**headers, "Content-Type": "application/octet-stream" if coding or not kind else kind}
+
+
+def _read(task: FetchTask, descriptor: int, headers: dict[str, str]) -> Fetched:
+    pieces: list[bytes] = []
+    total = 0
+    while piece := os.read(descriptor, PIECE_BYTES):
+        pieces.append(piece)
+        total += len(piece)
+        task.received(len(piece))
+        if total > task.max_bytes:
+            return Fetched(FetchStatus.TOO_BIG, headers, error=FetchStatus.TOO_BIG.sentence)
+    return Fetched(200, headers, b"".join(pieces))

@@ -1,0 +1,160 @@
+"""Fetch `ftp:` URLs by libcurl: files, and directories as pages of links (RFC 959, RFC 3659). Only from the vetted address."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from email.utils import formatdate
+from ipaddress import ip_address
+from mimetypes import guess_type
+from urllib.parse import unquote_to_bytes
+
+import pycurl
+from requests.exceptions import RequestException, Timeout
+
+from crawling.web.fetch.connections import bare_handle, bracketed
+from crawling.web.fetch.directory_page import HEADERS, as_page
+from crawling.web.fetch.fetch_task import FetchTask
+from crawling.web.fetch.http import Fetched
+from crawling.web.fetch.transfer import MOST_HEAD_BYTES, Transfer, TransferLimits
+from crawling.web.fetch.transfer_errors import ForbiddenConnect, why_not
+from crawling.web.statuses import FetchStatus
+
+#: what FTP says -> what HTTP would have said; any other refusal is 403, any other trouble 503
+AS_HTTP = {530: 401, 532: 401, 550: 404, 553: 404, 500: 501, 502: 501, 504: 501}
+
+
+class _Refusal(Exception):
+    """The server says no; `status` is what HTTP would have said."""
+
+    def __init__(self, code: int, said: str) -> None:
+        super().__init__(f"The server says: {said}")
+        self.status = AS_HTTP.get(code, 503 if code < 500 else 403)
+
+
+class _Session(Transfer):
+    """`status` is the code of the last reply, `said` the reply."""
+
+    said = ""
+
+    def _line(self, line: bytes) -> None:
+        self.said = line.decode("latin-1").strip()
+        self.status = int(self.said[:3]) if self.said[:3].isdecimal() else self.status or 1
+
+
+def fetch_ftp(task: FetchTask) -> Fetched:
+    """Fetch a file or a directory from a vetted address. Never raises for what a server does."""
+    started = time.monotonic()
+    path = task.address.target.partition("?")[0]
+    try:
+        with closing(_handle(task, path)) as curl:
+            found = _directory(curl, task, path) if path.endswith("/") else _file(curl, task, path)
+    except _Refusal as refusal:
+        found = Fetched(refusal.status, error=_text(refusal))
+    except RequestException as fault:
+        status = why_not(fault)
+        found = Fetched(status, error=_text(f"{status.sentence} ({fault})"))
+    return Fetched(found.status, found.headers, found.body, time.monotonic() - started, found.error, max(0, found.status))
+
+
+def _handle(task: FetchTask, path: str) -> pycurl.Curl:
+    curl = bare_handle()
+    curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_FTP)
+    curl.setopt(pycurl.URL, _url(task, path.replace("/", "/%2F", 1)))  # escaped, it makes the path one from the root
+    curl.setopt(pycurl.CONNECTTIMEOUT_MS, round(1000 * task.connect_seconds))
+    curl.setopt(pycurl.FTP_RESPONSE_TIMEOUT, math.ceil(task.read_seconds))
+    curl.setopt(pycurl.FTP_FILEMETHOD, pycurl.FTPMETHOD_SINGLECWD if path.endswith("/") else pycurl.FTPMETHOD_NOCWD)
+    curl.setopt(pycurl.FTP_SKIP_PASV_IP, 1)
+    curl.setopt(pycurl.OPT_FILETIME, 1)
+    user, _, password = task.secret.partition(":")
+    if user:
+        curl.setopt(pycurl.USERNAME, user.encode())
+        curl.setopt(pycurl.PASSWORD, password.encode())
+    return curl
+
+
+def _url(task: FetchTask, path: str) -> str:
+    return f"ftp://{bracketed(task.dial)}:{task.address.port}{path or '/'}"
+
+
+def _download_file(curl: pycurl.Curl, task: FetchTask) -> tuple[bytes, bool]:
+    """What the server sends, and whether it is too much. Raises _Refusal and requests' exceptions."""
+    limits = TransferLimits(
+        task.document_seconds, task.max_bytes + 2 * MOST_HEAD_BYTES, task.read_seconds, task.read_seconds, task.max_bytes
+    )
+    dial = str(ip_address(task.dial))
+    session = _Session(
+        limits,
+        may_dial=lambda address, port: address == dial and (port == task.address.port or task.may_dial(port)),
+        received=task.received,
+        is_cut=task.is_cut,
+    )
+    with closing(session.body):
+        try:
+            session.run(curl)
+        except RequestException as fault:
+            if session.status >= 400 and not isinstance(fault, (Timeout, ForbiddenConnect)):
+                raise _Refusal(session.status, session.said) from None
+            raise
+        session.body.seek(0)
+        return session.body.read(), session.size > task.max_bytes
+
+
+def _file(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
+    try:
+        body, is_too_big = _download_file(curl, task)
+    except _Refusal as refusal:
+        if refusal.status != 404:
+            raise
+        curl.setopt(pycurl.URL, _url(task, ""))
+        curl.setopt(pycurl.QUOTE, [b"CWD " + unquote_to_bytes(path)])
+        curl.setopt(pycurl.NOBODY, 1)
+        try:
+            _download_file(curl, task)  # not a file: a directory, or it raises what the server says
+        except _Refusal:
+            raise refusal from None
+        return Fetched(301, {"Location": f"{task.address.url.partition('?')[0]}/"})
+    if is_too_big:
+        return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
+    headers = {"Content-Type": _type(path)}
+    if (changed := curl.getinfo(pycurl.INFO_FILETIME)) >= 0:
+        headers["Last-Modified"] = formatdate(changed, usegmt=True)
+    return Fetched(200, headers, body)
+
+
+def _directory(curl: pycurl.Curl, task: FetchTask, path: str) -> Fetched:
+    curl.setopt(pycurl.CUSTOMREQUEST, "MLSD")
+    try:
+        listing, is_too_big = _download_file(curl, task)
+        entries = list(_facts(listing))
+    except _Refusal as refusal:
+        if refusal.status == 404:
+            raise
+        # a server of before 2007; what turns out to be a directory then is one on a second look
+        curl.unsetopt(pycurl.CUSTOMREQUEST)
+        curl.setopt(pycurl.DIRLISTONLY, 1)
+        listing, is_too_big = _download_file(curl, task)
+        entries = [(name.rpartition(b"/")[2], False) for name in listing.splitlines()]
+    if is_too_big:
+        return Fetched(FetchStatus.TOO_BIG, error=FetchStatus.TOO_BIG.sentence)
+    shown = [entry for entry in entries if entry[0] not in (b"", b".", b"..")]
+    return Fetched(200, HEADERS, as_page(unquote_to_bytes(path), shown))
+
+
+def _facts(listing: bytes) -> Iterator[tuple[bytes, bool]]:
+    for line in listing.splitlines():
+        facts, blank, name = line.partition(b" ")
+        kind = next((fact[5:] for fact in facts.lower().split(b";") if fact.startswith(b"type=")), b"file")
+        if blank and kind in (b"file", b"dir"):
+            yield name, kind == b"dir"
+
+
+def _type(path: str) -> str:
+    kind, coding = guess_type(path)
+    return "application/octet-stream" if coding or not kind else kind
+
+
+def _text(text: object) -> str:
+    return str(text)[:500].replace("\0", "")

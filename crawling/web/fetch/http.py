@@ -1,0 +1,244 @@
+"""Fetch one document over HTTP: what came back, or which of our negative codes says why nothing did (SEEDS B1, B2)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from tempfile import SpooledTemporaryFile
+from typing import IO, cast
+
+from requests import Response
+from requests.exceptions import RequestException
+
+from crawling.web.exchanges import Exchange
+from crawling.web.fetch.adapter import PinnedRequest, PinnedSession, ResponseBody
+from crawling.web.fetch.connections import ProxyRoute
+from crawling.web.fetch.content_codings import PIECE_BYTES
+from crawling.web.fetch.cookies import Cookies
+from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.fetch.progress import report_step
+from crawling.web.fetch.transfer_errors import StaleConnection, why_not
+from crawling.web.fetch_steps import FetchStep
+from crawling.web.packed_size import GZIP_MAGIC, bytes_in_hand
+from crawling.web.secret_headers import masked_request
+from crawling.web.statuses import FetchStatus
+
+#: what is unpacked is collected in memory up to this size, or up to a toe's share of it if that is less
+MOST_COLLECTED = 1024 * 1024
+CUT_SHORT = "The packed document breaks off; what had come of it was read."
+
+
+#: asked of the head of an answer that has a document: its type and stated length; None: it may be read, otherwise why not
+Judge = Callable[[str, int | None], tuple[FetchStatus, str] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReusedAnswer:
+    """An answer that was had before: the id of its page, the address that gave it, and when."""
+
+    page_id: int
+    address: str
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """status: HTTP's, or a negative FetchStatus with the reason in `error`. The body is decoded.
+
+    http_status: HTTP's own whatever became of the body; 0 without an answer.
+    is_of_robots: it is the answer for robots.txt that stands for the document's.
+    exchange: the bytes themselves, of an answer that came whole, if they were to be kept; to be closed.
+    unchanged_since: id of the earlier page whose body and headers these are, since the server says that they still hold.
+    reused: the page of another crawl, or of an earlier run, that this answer was.
+    is_stale: a kept connection was closed before the answer, so that nothing is known, and asking again is no second try.
+    """
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    seconds: float = 0.0
+    error: str = ""
+    http_status: int = 0
+    is_of_robots: bool = False
+    exchange: Exchange | None = None
+    unchanged_since: int | None = None
+    reused: ReusedAnswer | None = None
+    is_stale: bool = False
+
+    def close(self) -> None:
+        """Let the exchange go, for an answer that nothing is made of."""
+        if self.exchange:
+            self.exchange.close()
+
+    def without_exchange(self) -> Fetched:
+        self.close()
+        return replace(self, exchange=None)
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+    @property
+    def location(self) -> str:
+        """Where a redirect leads, "" if it does not say; servers write UTF-8 there, headers are read as latin-1."""
+        return self.headers.get("Location", "").encode("latin-1").decode(errors="replace")
+
+    @property
+    def charset(self) -> str | None:
+        """The character set that the Content-Type names."""
+        for parameter in self.headers.get("Content-Type", "").split(";")[1:]:
+            name, _, value = parameter.partition("=")
+            if name.strip().lower() == "charset":
+                return value.strip(" \"'") or None
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """What a request is beside its URL and headers. The defaults are those of every request that an order says nothing of.
+
+    timeouts: for connecting, and for the answer to begin. way: through a proxy. cookies: the host's, sent and kept.
+    hidden: names, in small letters, of headers whose values no record may have.
+    """
+
+    timeouts: tuple[float, float] = (5.0, 5.0)
+    body: bytes | None = None
+    way: ProxyRoute | None = None
+    cookies: Cookies | None = None
+    hidden: frozenset[str] = frozenset()
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.body is None else "POST"
+
+
+AS_USUAL = RequestOptions()
+
+
+def fetch(
+    session: PinnedSession,
+    url: str,
+    *,
+    address: str,
+    headers: Mapping[str, str],
+    max_bytes: int,
+    received: Callable[[int], None] = lambda count: None,
+    room: MemoryBudget | None = None,
+    keep: bool = False,
+    how: RequestOptions = AS_USUAL,
+    judge: Judge | None = None,
+) -> Fetched:
+    """Fetch a URL from a vetted address. Never raises for what a server does.
+
+    `received` is told how many bytes have come, as they came, head and encoding included, and may wait, so that bandwidth stays
+    within what was granted.
+    room: where the body is kept, which the caller leaves when it is done. keep: hand on the exchange, too.
+    judge: says of an answer's head whether to read on.
+    """
+    started = time.monotonic()
+    report_step(FetchStep.FETCHING, url)
+    if how.cookies and (cookie := how.cookies.header(url)):
+        headers = {**headers, "Cookie": cookie}
+    body: ResponseBody | None = None
+    fetched = Fetched(FetchStatus.BROKEN_ANSWER)
+    try:
+        request = PinnedRequest(
+            url,
+            address=address,
+            headers=headers,
+            method=how.method,
+            body=how.body,
+            most=max_bytes,
+            is_proxy_trusted=how.way is not None and how.way.proxy.is_trusted,
+            received=received,
+            wants=lambda status, fields: not _unwanted(status, fields, judge),
+        )
+        proxies = {"all": how.way.url} if how.way else None
+        response = session.send(request, timeout=how.timeouts, proxies=proxies)
+        body = cast(ResponseBody, response.raw)
+        fetched = _read(response, started, max_bytes, room or MemoryBudget(), how, judge, keep=keep)
+    except RequestException as fault:
+        status, is_stale = why_not(fault), isinstance(fault, StaleConnection)
+        error = f"{status.sentence} ({fault})"[:500].replace("\0", "")
+        fetched = Fetched(status, seconds=time.monotonic() - started, error=error, is_stale=is_stale)
+    finally:
+        if body and not fetched.exchange:
+            body.close()
+    return fetched
+
+
+def _read(
+    response: Response, started: float, most: int, room: MemoryBudget, how: RequestOptions, judge: Judge | None, *, keep: bool
+) -> Fetched:
+    body = cast(ResponseBody, response.raw)
+    answered, http_status = body.headers, response.status_code
+    if how.cookies:
+        how.cookies.take(response.url, answered)
+    if unwanted := _unwanted(http_status, answered, judge):
+        return Fetched(unwanted[0], answered, b"", time.monotonic() - started, unwanted[1], http_status)
+    seconds = time.monotonic() - started
+    document, error = _document(body, most, room)
+    if isinstance(error, FetchStatus):
+        return Fetched(error, answered, document, seconds, error.sentence, http_status)
+    exchange = None
+    if keep:
+        request = masked_request(body.request, how.hidden)
+        exchange = Exchange(request, body.head, body.file, is_plain="Content-Encoding" not in answered, is_cut_short=bool(error))
+    return Fetched(http_status, answered, document, seconds, error, http_status, exchange=exchange)
+
+
+def _document(body: ResponseBody, most: int, room: MemoryBudget) -> tuple[bytes, FetchStatus | str]:
+    """The body unpacked; or its beginning and why there is no more of it. A sentence: what came is all there is, but not whole.
+
+    Whether it is too big is known before memory is asked for: until then it is in a file.
+    """
+    if body.size > most:
+        return _start(body, most), FetchStatus.TOO_BIG
+    if "Content-Encoding" not in body.headers:
+        if not room.reserve(_in_hand(body.file, body.size, most)):
+            return b"", FetchStatus.MEMORY_BUSY
+        return body.file.read(), ""
+    body.file.seek(0)
+    pieces = body.unpacked(iter(lambda: body.file.read(PIECE_BYTES), b""))
+    with SpooledTemporaryFile(min(room.share, MOST_COLLECTED)) as collected:
+        size = 0
+        for piece in pieces:
+            collected.write(piece)
+            size += len(piece)
+            if size > most:
+                break
+        if size <= most and not room.reserve(_in_hand(collected, size, most)):
+            return b"", FetchStatus.MEMORY_BUSY
+        collected.seek(0)
+        document = collected.read(min(size, most + PIECE_BYTES))
+    if size > most:
+        return document, FetchStatus.TOO_BIG
+    return document, CUT_SHORT if pieces.is_cut_short else ""
+
+
+def _in_hand(document: IO[bytes], size: int, most: int) -> int:
+    """Bytes that a document takes; leaves the file at its beginning."""
+    document.seek(0)
+    beginning = document.read(len(GZIP_MAGIC))
+    document.seek(0)
+    return bytes_in_hand(size, beginning, most)
+
+
+def _start(body: ResponseBody, most: int) -> bytes:
+    """As much of a body that is too big as shows it; what is packed shows nothing."""
+    body.file.seek(0)
+    return b"" if "Content-Encoding" in body.headers else body.file.read(most + PIECE_BYTES)
+
+
+def _unwanted(status: int, headers: Mapping[str, str], judge: Judge | None) -> tuple[FetchStatus, str] | None:
+    if judge is None or not 200 <= status < 300:
+        return None
+    return judge(Fetched(status, headers).content_type, _stated_length(headers))
+
+
+def _stated_length(headers: Mapping[str, str]) -> int | None:
+    """What Content-Length says, if it says something."""
+    stated = headers.get("Content-Length", "")
+    return int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 19 else None

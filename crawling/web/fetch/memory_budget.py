@@ -1,0 +1,114 @@
+"""Memory for documents in hand: what the bank granted, shared out so that no toe can be stuck with half a document."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from crawling.web.fetch.progress import report_step
+from crawling.web.fetch_steps import FetchStep
+
+#: a document in hand waits so long for memory; then its URL is told so, and tried again later
+DEADLINE_SECONDS = 30.0
+UNLIMITED = 1 << 62
+
+
+@dataclass
+class _Wait:
+    size: int
+
+
+class MemoryBudget:
+    """Shared by the toes of a shift.
+
+    Each toe has `share` bytes of its own. What a larger document needs beyond them is taken from the
+    rest in one piece, before the document is taken out of the file in which it came, and given back
+    when it is done: a toe that holds a piece never waits for another, so pieces always come back.
+    Waits are served in their order.
+    """
+
+    def __init__(self, *, share: int = UNLIMITED, rest: int = 0) -> None:
+        self.share = share
+        self._rest, self._taken = rest, dict[int, int]()
+        self._waits: deque[_Wait] = deque()
+        self._changed = threading.Condition()
+        self._is_ending = False
+
+    def reserve(self, size: int) -> bool:
+        """Whether the toe that asks may hold documents of `size` bytes in all.
+
+        It waits for them, but not for ever, and not at all if it has a piece.
+        """
+        piece = self._taken.get(threading.get_ident(), 0)
+        if size <= self.share + piece:
+            return True
+        return self._enlarge(size - self.share) if piece else self._take(size - self.share)
+
+    def _enlarge(self, size: int) -> bool:
+        with self._changed:
+            piece = self._taken[threading.get_ident()]
+            if self._waits or size - piece > self._free:
+                return False
+            self._taken[threading.get_ident()] = size
+            return True
+
+    def _take(self, size: int) -> bool:
+        report_step(FetchStep.WAITING_FOR_MEMORY)
+        wait, until = _Wait(size), time.monotonic() + DEADLINE_SECONDS
+        with self._changed:
+            self._waits.append(wait)
+            try:
+                is_granted = self._changed.wait_for(
+                    lambda: self._is_ending or (self._waits[0] is wait and size <= self._free), until - time.monotonic()
+                )
+                if not is_granted or self._is_ending:
+                    return False
+                self._taken[threading.get_ident()] = size
+            finally:
+                self._waits.remove(wait)
+                self._changed.notify_all()
+        report_step(FetchStep.READING)
+        return True
+
+    def release(self) -> None:
+        """The toe that asks has no document in hand any more."""
+        if threading.get_ident() in self._taken:
+            with self._changed:
+                del self._taken[threading.get_ident()]
+                self._changed.notify_all()
+
+    @property
+    def _free(self) -> int:
+        return self._rest - sum(self._taken.values())
+
+    def set_rest(self, rest: int) -> None:
+        """The bank has granted or been given back: so much there is now beyond the toes' shares."""
+        with self._changed:
+            self._rest = rest
+            self._changed.notify_all()
+
+    def shortage(self) -> int:
+        """Bytes that the document whose turn it is lacks; 0: none waits."""
+        with self._changed:
+            return max(0, self._waits[0].size - self._free) if self._waits else 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no document needs more than its share."""
+        return not self._taken and not self._waits
+
+    def clear(self) -> bool:
+        """Let nobody have anything of the rest from here on; False, and no change, if somebody has or wants it."""
+        with self._changed:
+            if not self.is_idle:
+                return False
+            self._rest = 0
+            return True
+
+    def end(self) -> None:
+        """Let nobody wait any longer."""
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify_all()

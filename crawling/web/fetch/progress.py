@@ -1,0 +1,53 @@
+"""Each toe says what it is doing; whoever does the work needs not know who listens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from crawling.web.fetch_steps import FetchStep
+
+_teller: ContextVar[Callable[[FetchStep, str | None], None] | None] = ContextVar("teller", default=None)
+
+
+def report_step(step: FetchStep, url: str | None = None) -> None:
+    """Tell what this thread does from now on, and with which URL if that is another one."""
+    if teller := _teller.get():
+        teller(step, url)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadProgress:
+    """`since` is seconds of the clock on the wall, which other machines understand."""
+
+    step: FetchStep
+    url: str
+    since: float
+
+
+class ProgressBoard:
+    """What all toes of a shift are doing, by number. Each writes its own line."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, ThreadProgress] = {}
+
+    def join(self, number: int) -> None:
+        """From here on what this thread says stands on the board under its number."""
+
+        def tell(step: FetchStep, url: str | None) -> None:
+            before = self._lines.get(number)
+            where = url if url is not None else before.url if before else ""
+            if before is None or (before.step, before.url) != (step, where):
+                self._lines[number] = ThreadProgress(step, where, time.time())
+
+        _teller.set(tell)
+        tell(FetchStep.WAITING_FOR_HOST, "")
+
+    def leave(self, number: int) -> None:
+        _teller.set(None)
+        self._lines.pop(number, None)
+
+    def lines(self) -> dict[int, ThreadProgress]:
+        return dict(sorted(self._lines.copy().items()))

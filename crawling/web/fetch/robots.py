@@ -1,0 +1,49 @@
+"""Fetch an origin's robots.txt (RFC 9309, section 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crawling.web.addresses import WEB, Address, BadUrl, read_address
+from crawling.web.fetch.http import Fetched
+from crawling.web.robots import MAX_ROBOTS_BYTES
+from crawling.web.statuses import FetchStatus, is_redirect
+
+#: section 2.3.1.2 asks for at least five
+MAX_HOPS = 5
+#: choices, and a proxy that nobody may be sent to any more: they lead to no rules
+NO_REDIRECTS = frozenset({300, 305, 306})
+
+
+def fetch_robots(origin: str, get: Callable[[Address, int], Fetched | None]) -> Fetched | None:
+    """Return the last answer on the way: its status says what may be fetched, its body what exactly.
+
+    `get(address, hop)` fetches one hop from an address that it has vetted, and keeps the delay between hops. None: it can't go on
+    now. Too many redirects count as no robots.txt at all (section 2.3.1.2).
+    """
+    address = read_address(f"{origin}/robots.txt")
+    for hop in range(MAX_HOPS + 1):
+        answer = get(address, hop)
+        if answer is None:
+            return None
+        status, _ = as_read(answer)
+        if status in NO_REDIRECTS:
+            break
+        if not is_redirect(status):
+            return answer
+        if not answer.location:
+            break
+        try:
+            address = read_address(answer.location, address.url)
+        except BadUrl:
+            break
+        if address.scheme not in WEB:
+            break
+    return Fetched(404)
+
+
+def as_read(answer: Fetched) -> tuple[int, bytes]:
+    """Status and body as they are kept; of one that is too big the beginning holds (section 2.5)."""
+    if answer.status == FetchStatus.TOO_BIG:
+        return answer.http_status, answer.body[:MAX_ROBOTS_BYTES]
+    return answer.status, answer.body

@@ -1,0 +1,232 @@
+"""One transfer by libcurl: its callbacks keep what comes, and end what goes on for too long."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_address
+from socket import IPPROTO_TCP, TCP_INFO, socket
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, NamedTuple
+
+import pycurl
+from requests.exceptions import ChunkedEncodingError, InvalidHeader, ReadTimeout
+from urllib3 import HTTPHeaderDict
+
+from crawling.web.fetch.progress import report_step
+from crawling.web.fetch.transfer_errors import ForbiddenConnect, StaleConnection, fault_of
+from crawling.web.fetch_steps import FetchStep
+
+#: so much libcurl reads at once, and no more is taken between two waits for bandwidth
+BUFFER_BYTES = 64 * 1024
+#: A body is in memory up to this size, and in a file beyond it (SEEDS W7). It is a quarter of what
+#: the bank grants each fetch thread for documents.
+SPOOL_BYTES = 256 * 1024
+#: all heads of one answer, and what follows its last chunk
+MOST_HEAD_BYTES = 256 * 1024
+#: Chunks, or pieces of 16 KiB of what is not chunked. Each costs a microsecond or two, so that a
+#: body in chunks of one byte is broken off after half a second of the processor.
+MOST_PIECES = 200_000
+#: Digits of a Content-Length. One that does not fit into 63 bits libcurl passes over, as if there were none.
+LONGEST_LENGTH = 18
+#: what each callback may return to end the transfer
+END = -1
+#: where the kernel's struct tcp_info has tcpi_bytes_received
+RECEIVED = slice(128, 136)
+
+
+class TransferLimits(NamedTuple):
+    """answer_seconds: the longest to wait for one whole answer; answer_bytes: the most to take of
+    it, heads included; read_seconds: the longest between two pieces; first_byte_seconds: until it
+    begins; most: bytes of the body that are wanted."""
+
+    # a server that sends a little every few seconds, be it headers or body, holds no thread for ever
+    answer_seconds: float = 60.0
+    # nor one that sends without end what never becomes a body: answers of status 100, trailers
+    answer_bytes: int = 64 * 1024 * 1024
+    read_seconds: float = 5.0
+    first_byte_seconds: float = 5.0
+    most: int = sys.maxsize
+
+
+@dataclass(eq=False)
+class Transfer:
+    """What comes in answer to one request.
+
+    What we do between two pieces, `received` waiting, is not the server's fault.
+
+    may_dial(address, port): whether a socket may go there. received: is told how many bytes came.
+    is_cut: whether everything is to end. wants: whether the body is to be read, asked with the head.
+    is_read_ahead: what came over the connection may be in TLS, where nobody sees it.
+    body: whoever has the answer closes it. count: bytes that came, heads included; size: of the body.
+    """
+
+    limits: TransferLimits
+    may_dial: Callable[[str, int], bool]
+    is_cut: Callable[[], bool]
+    received: Callable[[int], None] = lambda count: None
+    wants: Callable[[int, HTTPHeaderDict], bool] = lambda status, fields: True
+    is_read_ahead: bool = False
+    body: IO[bytes] = field(default_factory=partial(SpooledTemporaryFile, SPOOL_BYTES), init=False)
+    lines: list[bytes] = field(default_factory=list, init=False)
+    fields: HTTPHeaderDict = field(default_factory=HTTPHeaderDict, init=False)
+    _opened: list[socket] = field(default_factory=list, init=False)
+    status = size = count = _head_bytes = _told = _pieces = 0
+    _is_asked = _is_enough = False
+    _fault: BaseException | None = field(default=None, init=False)
+
+    def run(self, curl: pycurl.Curl) -> None:
+        """Raises requests' exceptions; an answer that was read as far as it was wanted raises nothing."""
+        self._kept = curl.getinfo(pycurl.ACTIVESOCKET) if self.is_read_ahead else -1
+        self._before = _bytes_received(self._kept)
+        for option, callback in (
+            (pycurl.OPENSOCKETFUNCTION, self._open),
+            (pycurl.PREREQFUNCTION, self._ask),
+            (pycurl.HEADERFUNCTION, self._take_line),
+            (pycurl.WRITEFUNCTION, self._take),
+            (pycurl.XFERINFOFUNCTION, self._tick),
+        ):
+            curl.setopt(option, self._keeping_faults(callback))
+        self._quiet_until = self._until = time.monotonic() + self.limits.answer_seconds
+        try:
+            curl.perform()
+            if not self.status:
+                raise ChunkedEncodingError("the answer breaks off in its head")
+        except pycurl.error as error:
+            if self._fault:
+                raise self._fault from None
+            if not self._is_enough:
+                raise fault_of(curl, *error.args) from None
+        finally:
+            for each in self._opened:
+                each.close()  # libcurl has duplicated it
+            self._tell()
+
+    def _keeping_faults(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """What a callback raises ends the transfer, and is raised again by `run`."""
+
+        def call(*given: Any) -> Any:
+            try:
+                return callback(*given)
+            except BaseException as fault:
+                self._fault = self._fault or fault
+                return END
+
+        return call
+
+    def _open(self, purpose: int, address: Any) -> socket:
+        """Only to where it may go; and nobody is asked twice.
+
+        libcurl would send the request again where a kept connection has closed.
+        """
+        host, port = address.addr[:2]
+        if self._is_asked and not self.status:
+            raise StaleConnection("the kept connection was closed before the answer")
+        if not self.may_dial(str(ip_address(host)), port):
+            raise ForbiddenConnect(f"{host} port {port} may not be connected to")
+        report_step(FetchStep.CONNECTING)
+        self._opened.append(socket(address.family, address.socktype, address.protocol))
+        return self._opened[-1]
+
+    def _ask(self, *ends: Any) -> int:
+        self._is_asked = True
+        report_step(FetchStep.FETCHING)
+        self._quiet_until = time.monotonic() + self.limits.first_byte_seconds
+        return int(pycurl.PREREQFUNC_OK)
+
+    def _take_line(self, line: bytes) -> int | None:
+        self.count += len(line)
+        self._head_bytes += len(line)
+        if self._head_bytes > MOST_HEAD_BYTES:
+            raise ChunkedEncodingError("the head of the answer goes on without end")
+        return self._line(line)
+
+    def _line(self, line: bytes) -> int | None:
+        """Of the head; interim answers are looked past (RFC 9110, section 15.2)."""
+        if not self._is_asked or self.status:  # a proxy's, or behind the last chunk
+            return None
+        if not self.lines and self._is_left_over():
+            raise StaleConnection("what came belongs to no answer")
+        self.lines.append(line)
+        if line not in (b"\r\n", b"\n"):
+            return None
+        status = _code(self.lines[0])
+        if status == 101:
+            raise ChunkedEncodingError("the server changes to a protocol that nobody asked for")
+        if 100 <= status < 200:
+            self.lines.clear()
+            return None
+        for each in self.lines[1:-1]:
+            name, _, value = each.decode("latin-1").partition(":")
+            self.fields.add(name.strip(), value.strip())
+        length = self.fields.get("Content-Length", "").lstrip("0")
+        if length.isdigit() and len(length) > LONGEST_LENGTH:
+            raise InvalidHeader("Content-Length is more than anybody can send")
+        self.status = status
+        self._is_enough = not self.wants(status, self.fields)
+        report_step(FetchStep.READING)
+        return END if self._is_enough else None
+
+    def _is_left_over(self) -> bool:
+        """Whether this came before the request.
+
+        TLS had read it with the end of the answer before, and nothing has come since.
+        """
+        return bool(self._before and not self._opened and _bytes_received(self._kept) == self._before)
+
+    def _take(self, piece: bytes) -> int | None:
+        self.count += len(piece)
+        self.size += len(piece)
+        self._pieces += 1
+        self.body.write(piece)
+        if self.count - self._told > BUFFER_BYTES:
+            self._tell()
+        self._is_enough = self.size > self.limits.most
+        return END if self._is_enough else None
+
+    def _tell(self) -> None:
+        """Tell what has come since the last time; whoever hears it may wait."""
+        asked_at, count = time.monotonic(), self.count - self._told
+        self._told += count
+        if count:
+            self.received(count)
+            self._until += time.monotonic() - asked_at
+
+    def _tick(self, *counts: int) -> int:
+        """libcurl asks after every event, and at least once a second, in each phase of a transfer."""
+        now, limits = time.monotonic(), self.limits
+        if self.is_cut():
+            raise ChunkedEncodingError("cut off")
+        if now > self._until:
+            raise ReadTimeout(f"the whole answer took longer than {limits.answer_seconds:g} s")
+        if now > self._quiet_until:
+            seconds = limits.read_seconds if self._told else limits.first_byte_seconds
+            raise ReadTimeout(f"the server sent nothing for {seconds:g} s")
+        if self.count > limits.answer_bytes or self._pieces > MOST_PIECES:
+            raise ChunkedEncodingError("the answer goes on without end")
+        if self.count > self._told:
+            self._tell()
+            self._quiet_until = time.monotonic() + limits.read_seconds
+        return 0
+
+
+def _code(line: bytes) -> int:
+    """That of a status line; libcurl reads three digits and looks at none that follow."""
+    code = line.split(None, 2)[1]
+    if len(code) != 3:
+        raise InvalidHeader("the status is not of three digits")
+    return int(code)
+
+
+def _bytes_received(descriptor: int) -> int:
+    """What has come over a connection; 0: there is none, or the kernel does not say."""
+    try:
+        with socket(fileno=os.dup(descriptor)) as connection:
+            told = connection.getsockopt(IPPROTO_TCP, TCP_INFO, RECEIVED.stop)
+    except OSError:
+        return 0
+    return int.from_bytes(told[RECEIVED], sys.byteorder)

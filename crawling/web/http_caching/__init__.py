@@ -1,0 +1,1 @@
+"""What HTTP says of how long an answer may be used again (RFC 9111)."""

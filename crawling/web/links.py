@@ -1,0 +1,128 @@
+"""Makes addresses of the links that a document of any kind holds (SEEDS B5, W9)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from urllib.parse import quote
+
+from crawling.web.addresses import MAX_URL_LENGTH, WEB, Address, BadUrl, canonical_address, read_address
+from crawling.web.truncation import TruncationReason
+
+#: what a URL may have before and behind it (URL Standard, section 4.4); a no-break space belongs to it
+BLANKS = "".join(map(chr, range(33)))
+LONGEST_PLAIN = 1000
+NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+#: most links: names of which nothing has to be changed when they are joined to a base; none is a dot
+PLAIN = re.compile(r"/?[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?")
+#: links of all pages whose addresses are remembered; a thousand characters each at the most
+MOST_SHARED = 8192
+#: a document with more is a trap or a dump; what is behind them is left out
+MOST_LINKS = 50_000
+#: characters of all of them, which have to stay in memory
+MOST_CHARACTERS = 8 * 1024 * 1024
+
+
+class Links:
+    """The addresses that a document leads to, in its order, each once and without its own.
+
+    url: the document's, canonical. base: what relative links start from, if the document states it; charset: the document's, which
+    queries are written in.
+    unread: LINKS once there were more than are taken.
+    """
+
+    def __init__(self, url: str, *, charset: str = "", base: str = "") -> None:
+        self.found: list[Address] = []
+        self.unread: TruncationReason | None = None
+        self._characters = 0
+        self._charset = charset
+        self._base = _joined(base, url) if base else url
+        self._start = _start(self._base)
+        self._origin = self._start.origin if self._start else ""
+        # Each distinct text is joined once: joining is what costs here.
+        self._done = {""} if self._base == url else set()
+        self._urls = {url}
+
+    def knows(self, text: str) -> bool:
+        """Whether it is certain that to add the link would change nothing."""
+        return text.partition("#")[0] in self._done
+
+    def add(self, text: str) -> None:
+        """Take up a link as it is written; what is no URL that can be crawled is passed over."""
+        text = text.partition("#")[0].strip(BLANKS)
+        if text in self._done:
+            return
+        if len(self.found) >= MOST_LINKS or self._characters >= MOST_CHARACTERS:
+            self.unread = TruncationReason.LINKS
+            return
+        self._characters += len(text)
+        self._done.add(text)
+        address = self._plain(text) or self._joined_before(_encode_query(text, self._charset))
+        if address and address.url not in self._urls:
+            self._urls.add(address.url)
+            self.found.append(address)
+
+    def _plain(self, text: str) -> Address | None:
+        """The address of a link that needs no parser, which would take ten times as long; None for every other."""
+        if self._start is None or len(text) > LONGEST_PLAIN or not PLAIN.fullmatch(text):
+            return None
+        start = self._start
+        return Address((self._origin if text[0] == "/" else start.url) + text, start.scheme, start.hostname, start.port)
+
+    def _joined_before(self, text: str) -> Address | None:
+        """The address of any link; None for what is none.
+
+        Pages of one directory have links in common, to their site and to others. What depends on no more than the directory is not
+        parsed for each page again.
+        """
+        if len(text) > LONGEST_PLAIN:
+            return _address_of(text, self._base)
+        scheme, mark, _ = text.partition("://")
+        if mark and scheme.isascii() and scheme.isalpha():
+            return _shared(text, None)
+        if self._start is None or not text or ":" in text or text[0] == "?":
+            return _address_of(text, self._base)
+        return _shared(text, self._start.url)
+
+    def join(self, text: str) -> str:
+        """The address of one link by itself; "" if it is none."""
+        try:
+            return read_address(_encode_query(text.strip(BLANKS), self._charset), self._base).url
+        except BadUrl:
+            return ""
+
+
+def _address_of(text: str, base: str | None) -> Address | None:
+    try:
+        return read_address(text, base)
+    except BadUrl:
+        return None
+
+
+_shared = lru_cache(MOST_SHARED)(_address_of)
+
+
+def _start(base: str) -> Address | None:
+    """The directory that a base is in; None where joining is not writing one behind the other."""
+    address = canonical_address(base)
+    if address.scheme not in WEB or len(address.url) > MAX_URL_LENGTH - LONGEST_PLAIN:
+        return None
+    return address._replace(url=address.url.partition("?")[0].rpartition("/")[0] + "/")
+
+
+def _joined(base: str, url: str) -> str:
+    try:
+        return read_address(base, url).url
+    except BadUrl:
+        return url
+
+
+def _encode_query(text: str, charset: str) -> str:
+    """Write a query as browsers send it: in the document's own character set (URL Standard, section 4.4, query state)."""
+    path, mark, query = text.partition("?")
+    if query.isascii() or charset.startswith("UTF-"):
+        return text
+    try:
+        return path + mark + NOT_ASCII.sub(lambda run: quote(run[0].encode(charset, "xmlcharrefreplace"), safe=""), query)
+    except LookupError:  # a character set of the web that Python has not
+        return text

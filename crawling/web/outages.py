@@ -1,0 +1,96 @@
+"""A host that lets nothing be fetched for now: how long its queue rests, and when it is given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from crawling.web.politeness import JITTER
+
+#: the queue rests for this after the first try that failed, and twice as long after each other one
+FIRST_PAUSE_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 2 * 3600.0
+#: a host that has never answered is given up after this, however long the crawl waits for others
+NEVER_HEARD_SECONDS = 3600.0
+TIMES = ("since", "retry_at", "gives_up_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """What is known of it after the latest try.
+
+    since: the first try that failed. tries: how many failed in a row.
+    status, error: of the latest; the error is a sentence.
+    gives_up_at: a try that fails after this is the last.
+    """
+
+    since: datetime
+    tries: int
+    status: int
+    error: str
+    retry_at: datetime
+    gives_up_at: datetime
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {**asdict(self), **{name: getattr(self, name).isoformat() for name in TIMES}}
+
+    @property
+    def sentence(self) -> str:
+        """What an operator reads while the crawl waits."""
+        again, end = _at(self.retry_at), _at(max(self.retry_at, self.gives_up_at))
+        since = f"So it is since {_at(self.since)} ({_times(self.tries)})"
+        return f"{self.error} {since}; the next try is at {again}, and at {end} the host is given up."
+
+    @property
+    def last_words(self) -> str:
+        """Why the URLs of a host that was given up failed."""
+        return f"{self.error} It was so from {_at(self.since)} on ({_times(self.tries)})."
+
+
+def read_outage(fields: Mapping[str, Any] | None) -> Outage | None:
+    """Return the outage whose `as_json` this is."""
+    if not fields:
+        return None
+    return Outage(**{**fields, **{name: datetime.fromisoformat(fields[name]) for name in TIMES}})
+
+
+def pause_after(tries: int, chance: float) -> float:
+    """Seconds until the next try; chance: a random number below 1."""
+    pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(tries - 1, 30), LONGEST_PAUSE_SECONDS)
+    return float(pause * (1 + JITTER * chance))
+
+
+def outage_after(
+    before: Outage | None,
+    status: int,
+    error: str,
+    *,
+    now: datetime,
+    pause_seconds: float,
+    patience_seconds: float,
+) -> Outage:
+    """Return the outage after one more try that failed; the last try is not put off any further.
+
+    patience_seconds: for how long the crawl waits for this host.
+    """
+    since = before.since if before else now
+    gives_up_at = since + timedelta(seconds=patience_seconds)
+    wait = min(pause_seconds, max(0.0, (gives_up_at - now).total_seconds()))
+    tries = before.tries + 1 if before else 1
+    return Outage(since, tries, int(status), error, now + timedelta(seconds=wait), gives_up_at)
+
+
+def patience(seconds: float, *, was_heard: bool) -> float:
+    """For how long a crawl that waits `seconds` for a host waits for this one."""
+    return seconds if was_heard else min(seconds, NEVER_HEARD_SECONDS)
+
+
+def _at(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _times(tries: int) -> str:
+    return f"{tries:,} {'try' if tries == 1 else 'tries'}"

@@ -1,0 +1,124 @@
+"""What a site's robots.txt allows (RFC 9309)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+
+from protego import Protego
+
+from crawling.web.statuses import is_answer
+
+#: more than this is not read (RFC 9309, section 2.5, asks for at least 500 KiB)
+MAX_ROBOTS_BYTES = 500 * 1024
+#: a site has one, or an index of them
+MOST_SITEMAPS = 1000
+BYTE_ORDER_MARK = "\ufeff"
+#: a User-agent line in each spelling that Protego takes, and the name up to a comment
+AGENT_LINE = re.compile(r"\s*+user(?:-|\s*+)agent(?:\s*+:|\s|\Z)([^#]*+)", re.IGNORECASE)
+#: what ends the User-agent lines of a group: these, and no other records (RFC 9309, section 2.2.4)
+RULE_LINE = re.compile(
+    r"\s*+(?:allow|(disallow|dissallow|dissalow|disalow|diasllow|disallaw))(?:\s*+:|\s|\Z)",
+    re.IGNORECASE,
+)
+SITEMAP_LINE = re.compile(r"\s*+site-?maps?+(?:\s*+:|\s|\Z)", re.IGNORECASE)
+PRODUCT_TOKEN = re.compile(r"[A-Za-z_-]*+")
+EVERYBODY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRules:
+    """The rules of one origin, as they hold for one product token.
+
+    unavailable: 0, or the status that stands between us and the rules: nothing may be fetched for now.
+    """
+
+    rules: Protego | None
+    token: str
+    unavailable: int = 0
+
+    def allows(self, url: str) -> bool:
+        return self.rules is None or bool(self.rules.can_fetch(url, self.token))
+
+    @property
+    def sitemaps(self) -> list[str]:
+        """Where the site's sitemaps are, as they are written; they hold for everybody (sitemaps.org)."""
+        return list(islice(self.rules.sitemaps, MOST_SITEMAPS)) if self.rules else []
+
+    @property
+    def crawl_delay(self) -> float | None:
+        return self.rules.crawl_delay(self.token) if self.rules else None
+
+
+def read_robots(status: int, body: bytes, token: str) -> RobotsRules:
+    """Return the rules that follow from the answer to a request for robots.txt.
+
+    4xx: everything is allowed. 5xx and everything that is no answer: nothing may be fetched for now
+    (sections 2.3.1.3 and 2.3.1.4); a server that has too much to do counts as such, as with Google.
+    `token` is the bare product token, without a version.
+    """
+    if 200 <= status < 300:
+        sitemaps, lines = _lines_for(body, token)
+        return _rules(sitemaps + lines, token)
+    if is_answer(status):
+        return RobotsRules(None, token)
+    return RobotsRules(None, token, unavailable=status)
+
+
+def forbidding_line(body: bytes, token: str, url: str) -> str:
+    """The line that keeps us from a URL; "" if none does.
+
+    A URL is forbidden if and only if one Disallow line forbids it with all other such lines gone.
+    So of two halves of these lines that together forbid it, one does by itself.
+    """
+    allowing: list[str] = []
+    refusing: list[str] = []
+    for line in _lines_for(body, token)[1]:
+        if rule := RULE_LINE.match(line):
+            (refusing if rule[1] else allowing).append(line)
+    if not _rules(["Disallow: /", *allowing], token).allows(url):
+        allowing = []  # none of them is about this URL
+    if _rules(allowing + refusing, token).allows(url):
+        return ""
+    while len(refusing) > 1:
+        half = refusing[: len(refusing) // 2]
+        refusing = refusing[len(half) :] if _rules(allowing + half, token).allows(url) else half
+    return refusing[0].strip()
+
+
+def _rules(lines: list[str], token: str) -> RobotsRules:
+    return RobotsRules(Protego.parse("\n".join([f"User-agent: {token}", *lines])), token)
+
+
+def _lines_for(body: bytes, token: str) -> tuple[list[str], list[str]]:
+    """The Sitemap lines of a robots.txt, and those of the groups that hold for us (section 2.2.1).
+
+    Protego by itself takes rules for `crawl` as meant for `crawlsite`, those for `crawlsite/1.0`
+    for another's, splits a group at a Crawl-delay line, and takes time with names times rules.
+    """
+    text = body[:MAX_ROBOTS_BYTES].decode("utf-8", errors="replace")
+    sitemaps: list[str] = []
+    groups: list[tuple[set[str], list[str]]] = [(set(), [])]
+    has_rules = False
+    for line in text.removeprefix(BYTE_ORDER_MARK).splitlines():
+        if agent := AGENT_LINE.match(line):
+            if has_rules:
+                groups.append((set(), []))
+                has_rules = False
+            groups[-1][0].add(_name(agent[1].strip(), token))
+        elif SITEMAP_LINE.match(line):
+            sitemaps.append(line)
+        elif groups[-1][0]:
+            has_rules = has_rules or RULE_LINE.match(line) is not None
+            groups[-1][1].append(line)
+    ours = token if any(token in names for names, _ in groups) else EVERYBODY
+    return sitemaps, [line for names, lines in groups if ours in names for line in lines]
+
+
+def _name(written: str, token: str) -> str:
+    """`*`, our token, or "" for anybody else's (section 2.2.1)."""
+    if written == EVERYBODY:
+        return EVERYBODY
+    name = PRODUCT_TOKEN.match(written)
+    return token if name and name[0].lower() == token.lower() else ""

@@ -1,0 +1,1 @@
+"""The RQ worker, and the process that it gives to each job."""

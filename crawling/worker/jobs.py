@@ -1,0 +1,68 @@
+"""What RQ runs: one job, one shift."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+from types import FrameType
+
+from django.db import connections
+from django.db.backends.signals import connection_created
+from rq import get_current_job
+
+from allocation.services import take_lease
+from crawling.models import RunProcess
+from crawling.process.cpu_affinity import on_one_core
+from crawling.process.presence import present
+from crawling.runs.shift_lifecycle import begin_shift, settle_ended_shift
+from crawling.shift.arrays import send_lists_quickly
+from crawling.shift.grants import ShiftGrants
+from crawling.shift.lease import LeaseThread
+from crawling.shift.work import ShiftWork
+
+logger = logging.getLogger(__name__)
+
+
+def run_shift(process_id: int, epoch: int) -> str:
+    """Work the shift that an epoch of a bank process stands for; returns why it ended.
+
+    Harmless when run twice or too late: the bank gives each epoch's lease to one taker, once.
+    """
+    connections.close_all()  # a connection from before the fork belongs to the parent
+    connection_created.connect(send_lists_quickly)
+    job = get_current_job()
+    worker = (job.worker_name if job else None) or socket.gethostname()
+    with present(process_id, epoch, worker):
+        if not take_lease(process=process_id, epoch=epoch, worker=worker):
+            return "somebody else has this shift, or its time was over"
+        return _run(process_id, epoch, worker)
+
+
+def _run(process_id: int, epoch: int, worker: str) -> str:
+    process = RunProcess.objects.select_related("run__crawl").get(bank_process=process_id)
+    try:
+        with on_one_core():
+            return _work(process, process_id, epoch, worker)
+    finally:
+        settle_ended_shift(process, epoch=epoch, worker=worker)
+
+
+def _work(process: RunProcess, process_id: int, epoch: int, worker: str) -> str:
+    shift = begin_shift(process, epoch=epoch, worker=worker)
+    if shift is None:
+        return "the run does not want a shift any more"
+    lease = LeaseThread(process_id=process_id, epoch=epoch, worker=worker, shift_id=shift.pk)
+    work = ShiftWork(shift, lease, ShiftGrants(shift))
+
+    def wind_down(signum: int, frame: FrameType | None) -> None:
+        work.stop("its worker was told to stop")
+
+    before = signal.signal(signal.SIGTERM, wind_down)
+    try:
+        ending = work.work()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        lease.close()
+    logger.info("shift ended", extra={"run": str(process.run), "process_number": process.number, "epoch": epoch, "ending": ending})
+    return ending

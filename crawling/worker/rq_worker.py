@@ -1,0 +1,147 @@
+"""The RQ worker for shifts: it passes SIGTERM on to its horse, ends one that stands still, and tells at once when one was lost."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+from redis.client import Pipeline
+from rq import Queue, Worker
+from rq.job import Job
+from rq.worker_registration import register
+
+import crawling.worker.jobs  # noqa: F401  # a horse is forked from here: what is there already, no shift has to import
+from allocation.errors import StaleEpoch
+from crawling.frontier.rules.poison_suspects import CERTAIN_LOSSES, NOBODY, PoisonSuspects
+from crawling.process.memory_limit import prefer_oom_kill
+from crawling.process.vitals import VITALS
+from crawling.process.watchdog import KillReason, examine
+from crawling.runs.lost_shifts import close_shifts_lost_here, lost_a_server, shift_was_lost
+from crawling.worker.preload import prepare_to_fork
+
+PR_SET_PDEATHSIG = 1
+#: of a work process: people who look at a page are served first
+NICENESS = 10
+#: a worker that was killed keeps its seat for so long, and one that lives says so several times meanwhile
+SEAT_SECONDS = 30
+SIGN_SECONDS = 8
+DIED = "lost: it failed or its operating-system process was killed; the worker's log says how"
+ANOTHERS = "lost: another worker has its place"
+SERVER_GONE = "lost: PostgreSQL or Redis went away"
+REPORT_AGAIN_AFTER_SECONDS = (0.5, 1, 2, 4, 8, 0)
+
+
+class ShiftWorker(Worker):
+    """A forking worker. Its horse runs one shift and turns SIGTERM into an orderly end of it (`crawling.worker.jobs`)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        prepare_to_fork()
+        # RQ waits for the horse by an alarm, which takes whole seconds.
+        self.job_monitoring_interval = max(1, min(SIGN_SECONDS, int(settings.BANK_LEASE_SECONDS / 12)))
+        self._finding: KillReason | None = None
+
+    @property
+    def dequeue_timeout(self) -> int:
+        """How long it waits for a job before it gives a sign of life and waits again."""
+        return SIGN_SECONDS
+
+    def request_stop(self, signum: int, frame: FrameType | None) -> None:
+        """RQ would wait for the end of the job, which may be minutes away; the horse is told to wind down as well."""
+        self._tell_horse()
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
+
+    def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
+        """A second signal is no reason to kill a horse that is winding down: the supervisor has its own limit."""
+        self._tell_horse()
+
+    def _tell_horse(self) -> None:
+        if self.horse_pid:
+            with suppress(ProcessLookupError):  # it may have ended by itself just now
+                os.kill(self.horse_pid, signal.SIGTERM)
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
+        """Redis may have lost everything, and with it who is there; so each sign of life says that again.
+
+        RQ would let a dead worker count for two minutes, in which the bank grants seats that nobody sits on.
+        """
+        super().heartbeat(SEAT_SECONDS, pipeline)
+        register(self, pipeline)
+        if not self._is_horse:
+            self._close_shifts_lost_here()
+
+    def _close_shifts_lost_here(self) -> None:
+        try:
+            close_shifts_lost_here(but=self.name if self.horse_pid else "")
+        except DatabaseError as error:  # at the next sign of life, then
+            self.log.warning("shifts that were lost on this machine could not be closed: %s", error)
+        finally:
+            connections.close_all()  # a connection opened here must not be shared with the next horse
+
+    def main_work_horse(self, job: Job, queue: Queue) -> None:
+        """The horse must not outlive a parent that was killed: it is told to wind down then, too."""
+        os.nice(NICENESS)
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        prefer_oom_kill()
+        super().main_work_horse(job, queue)
+
+    def fork_work_horse(self, job: Job, queue: Queue) -> None:
+        """Forget what the horse before had in hand."""
+        self._finding = None
+        VITALS.clear()
+        super().fork_work_horse(job, queue)
+
+    def maintain_heartbeats(self, job: Job) -> None:
+        """RQ calls this every few seconds while a horse works."""
+        self._finding = self._finding or examine(self.horse_pid, VITALS, settings.BANK_LEASE_SECONDS)
+        if self._finding:
+            self.log.error("shift %s is killed: %s", job.id, self._finding.why)
+            self.kill_horse()
+        super().maintain_heartbeats(job)
+
+    def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **kwargs: Any) -> None:
+        """RQ calls this in the horse when the job raised, and here when the horse is dead. Either way nobody works on the
+        shift any more, so it is closed without waiting for its lease to run out."""
+        ending, blame = self._explanation(sys.exception())  # in the horse, the one that the job raised
+        try:
+            super().handle_job_failure(job, queue, *args, **kwargs)
+        finally:
+            self._report(job, ending, blame)
+
+    def _explanation(self, error: BaseException | None) -> tuple[str, PoisonSuspects]:
+        """Why the shift was lost, as its log has it, and which of its pages may have done it."""
+        if lost_a_server(error):
+            return SERVER_GONE, NOBODY
+        if isinstance(error, StaleEpoch):
+            return ANOTHERS, NOBODY
+        if self._is_horse:
+            return DIED, PoisonSuspects()
+        hands = [hand.url_id for hand in VITALS.hands()]
+        found = self._finding
+        if found is None:
+            return DIED, PoisonSuspects(hands or None)
+        if found.culprit:
+            return f"lost: {found.why}, so its process was killed", PoisonSuspects([found.culprit], CERTAIN_LOSSES)
+        return f"lost: {found.why}, so its process was killed", NOBODY if found.is_explained else PoisonSuspects(hands)
+
+    def _report(self, job: Job, ending: str, blame: PoisonSuspects) -> None:
+        """Close the shift's books. PostgreSQL may be what failed: it gets some time to come back; after that the lease runs out."""
+        process_id, epoch = job.args
+        for wait in REPORT_AGAIN_AFTER_SECONDS:
+            try:
+                shift_was_lost(process_id, epoch, ending, worker=self.name, blame=blame)
+                return
+            except DatabaseError as error:
+                self.log.warning("shift %s: its loss could not be recorded: %s", job.id, error)
+                time.sleep(wait)  # PostgreSQL may need this long to come back; the worker has nothing else to do
+            finally:
+                connections.close_all()  # a connection opened here must not be shared with the next horse

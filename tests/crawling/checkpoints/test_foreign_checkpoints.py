@@ -1,0 +1,158 @@
+"""A checkpoint made by a stranger: it gives nobody a file of this server, and takes none away."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from crawling.archive.files import remove_abandoned
+from crawling.archive.reader import packed_pieces
+from crawling.checkpoints.checkpoint_export import take_checkpoint
+from crawling.checkpoints.checkpoint_import import import_checkpoint
+from crawling.errors import ArchiveTrouble, CheckpointTrouble
+from crawling.housekeeping.deletion import delete_crawl
+from crawling.models import ArchiveFile, CrawlJob, Page, RobotsFile, Run
+from crawling.models.archive import archive_folder
+from tests.crawling.checkpoints.test_checkpoints import forge, renew_sum
+from tests.crawling.pages import browser
+
+
+def rewrite(folder: Path, part: str, **changed) -> None:
+    """Change columns of every row of a part, and renew its checksum."""
+    file = folder / f"{part}.jsonl.gz"
+    rows = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    lines = "".join(json.dumps(row | changed) + "\n" for row in rows)
+    file.write_bytes(gzip.compress(lines.encode()))
+    renew_sum(folder, file.name)
+
+
+@pytest.fixture
+def secret(tmp_path):
+    """A file of the server that is none of the archive's, in a folder of its own."""
+    file = tmp_path / "state" / "secret_key"
+    file.parent.mkdir()
+    file.write_text("what no crawl may see")
+    return file
+
+
+@pytest.mark.parametrize("with_archive", [True, False])
+def test_a_row_neither_shows_nor_deletes_a_file_of_the_server(taken, secret, with_archive):
+    if not with_archive:
+        manifest = json.loads((taken / "manifest.json").read_text())
+        forge(taken, manifest | {"archive": []})
+    length = secret.stat().st_size
+    for name in (str(secret), f"run1-x/../../../{secret.parent.name}/{secret.name}", "run1-../x"):
+        rewrite(taken, "archive", name=name, committed_length=length)
+        with pytest.raises(CheckpointTrouble, match="cannot be an archive file of ours"):
+            import_checkpoint(taken)
+
+    assert CrawlJob.objects.count() == Run.objects.count() == ArchiveFile.objects.count() == 1
+    for job in CrawlJob.objects.all():
+        delete_crawl(job, by=None)
+    remove_abandoned()
+    assert secret.read_text() == "what no crawl may see"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"committed_length": -1},
+        {"committed_length": 2**62},
+        {"committed_length": 5},
+        {"machine": "../../x"},
+        {"name": "run1-there-0-00007.warc.gz"},
+    ],
+)
+def test_rows_that_do_not_fit_their_files_are_refused_and_leave_nothing(taken, changed, settings):
+    rewrite(taken, "archive", **changed)
+    before = {path.name for path in Path(settings.ARCHIVE_DIR).iterdir()}
+
+    with pytest.raises(CheckpointTrouble):
+        import_checkpoint(taken)
+
+    assert {path.name for path in Path(settings.ARCHIVE_DIR).iterdir()} == before
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize("place", [{"archive_offset": -7}, {"archive_length": 2**40}])
+def test_pages_whose_records_lie_outside_their_file_are_refused(taken, place):
+    rewrite(taken, "pages", **place)
+
+    with pytest.raises(CheckpointTrouble, match="record"):
+        import_checkpoint(taken)
+
+
+def test_pages_of_a_stranger_refer_to_no_page_of_this_server(taken):
+    ours = Page.objects.earliest("pk").pk
+    rewrite(taken, "pages", unchanged_since=ours, reused_from=ours)
+
+    copy = import_checkpoint(taken)
+
+    places = set(Page.objects.filter(run=copy).values_list("unchanged_since", "reused_from"))
+    assert places == {(None, 0)}
+
+
+def test_a_link_in_the_directory_is_not_followed(taken, secret):
+    name = json.loads((taken / "manifest.json").read_text())["archive"][0]
+    copy = secret.with_name("copy")
+    copy.write_bytes((taken / "archive" / name).read_bytes())
+    (taken / "archive" / name).unlink()
+    (taken / "archive" / name).symlink_to(copy)
+
+    with pytest.raises(CheckpointTrouble, match="not a plain file"):
+        import_checkpoint(taken)
+
+
+def test_no_row_of_the_archive_can_have_a_name_with_a_path_in_it(taken):
+    for name in ("/etc/passwd", "run1-x/../../y.warc.gz", "run1-x.warc.gz\n"):
+        with pytest.raises(IntegrityError, match="named_as_ours"), transaction.atomic():
+            ArchiveFile.objects.update(name=name)
+
+
+def test_a_file_that_links_lead_out_of_the_archive_is_neither_sent_nor_deleted(taken, secret):
+    row = ArchiveFile.objects.get()
+    row.path.unlink()
+    row.path.symlink_to(secret)
+
+    with pytest.raises(ArchiveTrouble, match="outside ARCHIVE_DIR"):
+        b"".join(packed_pieces(row))
+    crawl = row.run.crawl_id
+    assert browser("operator").get(f"/crawls/{crawl}/archive/{row.pk}/").status_code == 302
+    folder = archive_folder(f"run{row.run_id}")
+    lock = folder / "kept.lock"
+    lock.touch()
+    delete_crawl(CrawlJob.objects.get(), by=None)
+    remove_abandoned()
+
+    assert secret.read_text() == "what no crawl may see"
+    assert lock.exists()
+    assert ArchiveFile.objects.filter(run=None).exists()
+
+
+def test_robots_txt_from_the_future_neither_lasts_nor_replaces_what_this_server_has(taken):
+    ours = RobotsFile.objects.get()
+    body, ahead = bytes(ours.body), timezone.now() + timedelta(days=3650)
+    forged = {"body": "\\x" + b"User-agent: *\nAllow: /".hex(), "fetched_at": ahead.isoformat()}
+    rewrite(taken, "robots", **forged, expires_at=ahead.isoformat())
+    import_checkpoint(taken)
+    ours.refresh_from_db()
+    assert bytes(ours.body) == body
+
+    ours.delete()
+    import_checkpoint(taken)
+    theirs = RobotsFile.objects.get()
+    assert theirs.fetched_at <= timezone.now()
+    assert theirs.expires_at <= timezone.now() + timedelta(days=1)
+
+
+def test_an_untouched_checkpoint_is_still_taken_with_its_files(taken):
+    copy = import_checkpoint(taken)
+    row = copy.archive_files.get()
+    assert sum(map(len, packed_pieces(row))) == row.committed_length == row.path.stat().st_size
+    take_checkpoint(copy, taken.with_name("again"), with_archive=True)

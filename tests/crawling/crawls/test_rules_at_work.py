@@ -1,0 +1,248 @@
+"""Filters, the black list, edits, limits and exceptions from robots.txt in crawls that run; and what is said of each URL afterwards."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from crawling.crawls.blacklist import add_entry, remove_entry
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.crawls.rejudgement import rejudge_live_runs
+from crawling.crawls.revisions import edit_crawl
+from crawling.crawls.robots_exceptions import end_exception, except_host
+from crawling.dashboard.inspect.url_decision import why
+from crawling.dryrun.inquiry_answers import answer_inquiry
+from crawling.errors import WrongState
+from crawling.frontier.admit import refusals as verdicts
+from crawling.models import ArchiveFile, Inquiry, RobotsFile, Url, Verdict, VerdictCount
+from crawling.web.statuses import FetchStatus
+from tests.crawling.acting import acting
+from tests.crawling.frontiers import Frontier, outcome
+from tests.crawling.pages import browser
+
+
+def links(*paths):
+    return "".join(f'<a href="{path}">x</a>' for path in paths)
+
+
+def fate(run):
+    """State and status by path."""
+    return {"/" + row.url.split("/", 3)[3]: (row.state, row.status) for row in run.urls.all()}
+
+
+def told(run, url):
+    """What the run's crawl says of a URL, as one text by subject, once all is known."""
+    _, (answer,) = why(url, crawl=run.crawl)
+    if answer.is_pending:
+        answer_inquiry(Inquiry.objects.latest("pk").pk)
+        _, (answer,) = why(url, crawl=run.crawl)
+    facts = {}
+    for fact in answer.facts:
+        facts[fact.about] = f"{facts.get(fact.about, '')} {fact.sentence} {fact.url}".strip()
+    return answer.met, facts
+
+
+def test_filters_keep_urls_out_before_the_frontier_and_documents_after_their_heads(make_site, crawl_to_the_end):
+    site = make_site(
+        {
+            "/": links("/copy", "/a", "/x.zip", "/film", "/big", "/long", "/moved", "http://b.test/"),
+            "/a": "<p>same",
+            "/copy": "<p>same",
+            "/film": (200, {"Content-Type": "video/mp4"}, b"x" * 100),
+            "/big": "y" * 3000,
+            "/long": (200, {"Content-Type": "text/html", "Transfer-Encoding": "identity"}, b"z" * 3000),
+            "/moved": (301, {"Location": "/a"}, ""),
+        }
+    )
+
+    run = crawl_to_the_end(f"{site.url}/", exclude=[r"\.zip$"], types=["text/html"], max_document_bytes=2000)
+
+    assert fate(run) == {
+        "/": ("s", 200),
+        "/a": ("s", 200),
+        "/copy": ("s", 200),
+        "/moved": ("s", 301),
+        "/film": ("x", FetchStatus.WRONG_TYPE),
+        "/big": ("x", FetchStatus.TOO_LARGE),
+        "/long": ("x", FetchStatus.TOO_LARGE),
+    }
+    assert "/x.zip" not in site.paths
+    met, facts = told(run, f"{site.url}/x.zip")
+    assert met == "kept out"
+    assert "Rule 5, exclude, keeps it out: expression 1" in facts["rule"]
+    assert f"met on 1 page, under revision 1: expression 1, \\.zip$. It was met first on: {site.url}/" in facts["verdict"]
+    assert "is no host of a seed" in told(run, "http://b.test/")[1]["rule"]
+    assert "Rule 8, type" in told(run, f"{site.url}/film")[1]["frontier"]
+    assert "allows it" in told(run, f"{site.url}/a")[1]["robots"]
+    copies = [told(run, f"{site.url}{path}")[1].get("duplicate") for path in ("/a", "/copy")]
+    assert sorted(copy is None for copy in copies) == [False, True]
+    assert told(run, f"{site.url}/moved")[1]["redirect"].endswith(f"{site.url}/a")
+    assert told(run, f"{site.url}/unknown")[0] == "never met"
+
+
+def test_a_black_list_entry_holds_for_urls_that_wait_and_lets_them_go_when_it_is_removed(make_site, order, work_off):
+    site = make_site({"/": links("/no/1", "/yes")})
+    run = start_run(create_crawl(order(f"{site.url}/", f"{site.url}/no/")))
+    entry = add_entry("prefix", f"{site.url}/no/", "its owner asked us to")
+
+    work_off(run, until=lambda run: run.urls.filter(state="q").count() == 0)
+    assert sorted(site.paths) == ["/", "/yes"]
+    assert fate(run)["/no/"] == ("x", FetchStatus.BLACK_LISTED)
+    assert "entry" in told(run, f"{site.url}/no/1")[1]["rule"]
+    assert "its owner asked us to" in told(run, f"{site.url}/no/1")[1]["rule"]
+
+    assert run.state == "running", "what was edited is seen to before it ends"
+    remove_entry(entry.pk)
+    rejudge_live_runs()
+    assert fate(run)["/no/1"] == ("q", None)
+    work_off(run)
+    assert {"/no/", "/no/1"} <= set(site.paths)
+    assert run.reason == "Every URL in scope is done."
+
+
+@pytest.fixture
+def frontier(transactional_db):
+    """A run of a.test, whose start page has been met."""
+    frontier = Frontier()
+    frontier.run.crawl.seeds = ["http://a.test/"]
+    frontier.run.crawl.save()
+    frontier.sow("a.test/")
+    rejudge_live_runs()
+    return frontier
+
+
+def test_an_edit_excludes_what_waits_and_takes_back_what_a_rule_that_went_had_excluded(frontier):
+    frontier.sow("a.test/1.pdf", "a.test/2.pdf", "a.test/3", depth=1)
+    crawl = frontier.run.crawl
+
+    edited = edit_crawl(crawl, {"exclude": [r"\.pdf$"]})
+    rejudge_live_runs()
+    assert (edited.revision, frontier.states()) == (2, {"q": 2, "x": 2})
+    assert Url.objects.get(url="http://a.test/1.pdf").error == r"Rule 5, exclude: expression 1, \.pdf$."
+    frontier.check()
+
+    edit_crawl(crawl, {"exclude": ["/1"], "delay_seconds": 1})
+    rejudge_live_runs()
+    assert Url.objects.get(url="http://a.test/2.pdf").state == "q"
+    frontier.check()
+    assert [(row.number, row.changes["exclude"]) for row in crawl.revisions.all()] == [(3, [[r"\.pdf$"], ["/1"]]), (2, [[], [r"\.pdf$"]])]
+    with pytest.raises(WrongState, match="revision 3 holds"):
+        edit_crawl(crawl, {"max_pages": 5}, revision=2)
+
+
+def test_an_edit_lets_in_what_was_kept_out_when_it_was_met(frontier):
+    (claimed,) = frontier.claim()
+    kept_out = verdicts.Refusal("http://b.test/x", verdicts.Rule.SCOPE, "b.test is no host of a seed", 1, 0, claimed.id)
+    frontier.record(outcome(claimed, refusals=[kept_out]))
+    assert frontier.urls() == ["a.test/"]
+
+    edit_crawl(frontier.run.crawl, {"off_site_hops": 1})
+    rejudge_live_runs()
+
+    assert frontier.urls() == ["a.test/", "b.test/x"]
+    assert Url.objects.get(url="http://b.test/x").hops == 1
+    assert not Verdict.objects.exists()
+    frontier.check()
+
+
+def test_verdicts_beyond_the_most_are_counted_only(frontier, monkeypatch):
+    monkeypatch.setattr(verdicts, "MOST_ROWS", 2)
+    (claimed,) = frontier.claim()
+    refusals = [verdicts.Refusal(f"http://b.test/{n}", verdicts.Rule.SCOPE, "out", 1, 0, claimed.id) for n in (1, 2, 3, 2)]
+
+    frontier.record(outcome(claimed, refusals=refusals))
+
+    assert Verdict.objects.count() == 2
+    assert VerdictCount.objects.values_list("kept", "more").get() == (2, 1)
+
+
+def test_at_a_soft_limit_no_new_url_is_let_in_and_what_is_known_is_finished(make_site, crawl_to_the_end):
+    site = make_site({"/": links(*(f"/{n}" for n in range(4))), **{f"/{n}": links(f"/{n}/more") for n in range(4)}})
+
+    run = crawl_to_the_end(f"{site.url}/", soft_pages=1)
+
+    assert sorted(site.paths) == ["/", "/0", "/1", "/2", "/3"]
+    assert run.reason.startswith("The soft limit of 1 pages is reached: no address that was found after that was let in")
+    assert "the soft limit of 1 pages is reached" in told(run, f"{site.url}/0/more")[1]["verdict"]
+
+
+def test_a_host_gets_no_more_than_its_limit_and_the_run_ends_with_its_sentence(make_site, crawl_to_the_end):
+    site = make_site({"/": links(*(f"/{n}" for n in range(9))), **{f"/{n}": "x" for n in range(9)}})
+
+    run = crawl_to_the_end(f"{site.url}/", host_max_pages=4, batch_size=3, delay_seconds=0.1)
+
+    assert len(site.paths) == 4
+    assert sorted(status for _, status in fate(run).values()) == [FetchStatus.HOST_BUDGET] * 6 + [200] * 4
+    assert run.reason == "Every URL in scope is done, but for those on 1 host whose limit was reached."
+    assert "limits on each host: host_max_pages 4" in told(run, f"{site.url}/8")[1]["budget"]
+
+
+def test_an_exception_from_robots_holds_in_a_run_at_work(make_site, order, work_off, monkeypatch):
+    monkeypatch.setattr("crawling.shift.work.LOOK_SECONDS", 0)
+    paths = [f"/{n}" for n in range(12)]
+    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /private", "/": links(*paths, "/private/x"), **dict.fromkeys(paths, "x")})
+    site.pages["/private/x"] = "secret"
+    crawl = create_crawl(order(f"{site.url}/", batch_size=1, delay_seconds=0.01))
+    host = f"{site.address}:{site.port}"
+    site.pages["/3"] = acting(lambda: except_host(crawl, host, "agreed with its owner", 1))
+
+    run = work_off(start_run(crawl))
+
+    assert fate(run)["/private/x"] == ("s", 200)
+    assert run.processes.get().shifts.filter(ending__contains="excepted from robots.txt").exists()
+    assert any(b"agreed with its owner" in gzip.decompress(file.path.read_bytes()) for file in ArchiveFile.objects.filter(run=run))
+
+
+def test_an_exception_from_robots_holds_for_its_host_and_time_and_the_archive_says_so(make_site, crawl_to_the_end, work_off):
+    site = make_site({"/robots.txt": "User-agent: *\nDisallow: /private", "/": links("/private/x"), "/private/x": "secret"})
+    run = crawl_to_the_end(f"{site.url}/")
+    assert "forbids it by the line “Disallow: /private”" in told(run, f"{site.url}/private/x")[1]["robots"]
+
+    row = except_host(run.crawl, f"{site.address}:{site.port}", "agreed with its owner", 1)
+    assert "does not bind" in told(run, f"{site.url}/private/x")[1]["robots"]
+    again = start_run(run.crawl)
+    work_off(again)
+
+    assert fate(again)["/private/x"] == ("s", 200)
+    assert b"agreed with its owner" in gzip.decompress(ArchiveFile.objects.get(run=again).path.read_bytes())
+    end_exception(run.crawl, row.pk)
+    assert "does not bind" not in told(run, f"{site.url}/private/x")[1]["robots"]
+
+
+def test_a_robots_txt_is_read_for_a_page_by_a_background_job(order):
+    url, crawl = "http://127.0.0.1:8900/a", create_crawl(order("http://127.0.0.1:8900/"))
+    body = b"User-agent: *\nDisallow: /a\n" + b"# filler\n" * 10_000
+    now = timezone.now()
+    times = {"fetched_at": now, "expires_at": now}
+    RobotsFile.objects.create(origin="http://127.0.0.1:8900", status=200, body=body, **times)
+    run, operator = start_run(crawl), browser("operator")
+
+    waiting = operator.get(reverse("crawling:url"), {"u": url}).content.decode()
+    api = operator.get("/api/url", {"u": url}).json()
+
+    assert "is being read in the background" in waiting
+    assert "hx-get" in waiting
+    assert api["pending"] is True
+    assert Inquiry.objects.count() == 1
+    assert "forbids it by the line “Disallow: /a”" in told(run, url)[1]["robots"]
+    shown = operator.get(reverse("crawling:url"), {"u": url}).content.decode()
+    assert "by the line “Disallow: /a”" in shown
+    assert "hx-get" not in shown.partition("<h1")[2]
+    assert operator.get("/api/url", {"u": url}).json()["pending"] is False
+
+
+def test_a_robots_txt_that_was_forgotten_meanwhile_is_told(order):
+    crawl = create_crawl(order("http://127.0.0.1:8900/"))
+    now = timezone.now()
+    times = {"fetched_at": now, "expires_at": now}
+    RobotsFile.objects.create(origin="http://127.0.0.1:8900", status=200, body=b"", **times)
+    start_run(crawl)
+    why("http://127.0.0.1:8900/a", crawl=crawl)
+    RobotsFile.objects.all().delete()
+
+    answer_inquiry(Inquiry.objects.get().pk)
+
+    assert Inquiry.objects.get().why_failed == "It was forgotten meanwhile."

@@ -1,0 +1,68 @@
+"""Why a host waits for its name, and what a run's accesses would have cost under other caches."""
+
+import pytest
+from django.urls import reverse
+
+from crawling.dashboard.hosts.name_wait import why_waits
+from crawling.models import Run
+from dnscache.answers import DnsStatus, Reply
+from dnscache.preresolver.heartbeat import rest
+from tests.crawling.frontiers import Frontier
+from tests.crawling.pages import browser, soup
+from tests.crawling.pipeline.test_gate import broken, live, settle
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_host_is_told_what_it_waits_for(settings):
+    frontier = Frontier()
+    frontier.sow("new.test:8080/1", "first.test/1", "rests.test/1", "good.test/1")
+    live()
+    broken("rests.test", fails=2)
+    broken("dead.test", fails=5)
+    settle("good.test")
+    settle("none.test", reply=Reply(DnsStatus.NXDOMAIN))
+    settle("old.test", lives=-1, age=9, retry_in=20, fails=1)
+    asked = ("new.test", "rests.test", "good.test", "dead.test", "none.test", "old.test", "127.0.0.1")
+    answers = {name: why_waits(name).sentences for name in asked}
+
+    assert answers["new.test"][0] == "Nobody has asked for its name yet."
+    assert answers["new.test"][1] == "1 name comes before it in the lanes."
+    assert "rests after 2 look-ups" in answers["rests.test"][0]
+    assert "given up after 3 more" in answers["rests.test"][1]
+    assert "passes the gate" in answers["good.test"][0]
+    assert "5 look-ups in a row failed" in answers["dead.test"][0]
+    assert "without an address (no such name)" in answers["none.test"][0]
+    assert "past their time" in answers["old.test"][0]
+    assert "Nobody asks DNS" in answers["127.0.0.1"][0]
+    page = soup(browser("viewer").get(reverse("names:why"), {"host": "New.test"})).main.get_text()
+    assert f"{frontier.run.crawl.name} from new.test:8080" in page
+
+    rest("m")
+    assert "The gate is open" in why_waits("new.test").sentences[0]
+    settings.DNS_AHEAD = "ungated"
+    assert "There is no gate" in why_waits("new.test").sentences[0]
+
+
+def test_a_crawls_hosts_say_that_they_wait_for_their_names():
+    frontier = Frontier()
+    frontier.sow("new.test/1", "good.test/1")
+    Run.objects.filter(pk=frontier.run.pk).update(state="running")
+    settle("good.test")
+    viewer = browser("viewer")
+    live()
+
+    rows = soup(viewer.get(reverse("crawling:hosts", args=[frontier.run.crawl_id]))).select("tbody tr")
+
+    assert {row.th.get_text(): row.select("td")[2].get_text() for row in rows} == {"new.test": "waits for its name", "good.test": "due"}
+
+
+def test_a_run_is_replayed_under_every_policy(crawl_to_the_end, dns_server, make_site, identified):
+    site = make_site({"/": '<a href="/b">b</a>', "/b": "b"})
+    dns_server.hosts["a.test"] = ["127.0.0.1"]
+    run = crawl_to_the_end(site.url.replace("127.0.0.1", "a.test") + "/")
+
+    page = soup(browser("viewer").get(reverse("names:replay"), {"run": run.pk}))
+
+    assert [cell.get_text() for cell in page.select("tbody th")] == ["LRU without TTL", "LRU with TTL", "patent, literally", "ours"]
+    assert "2 accesses to 1 names" in page.main.get_text()

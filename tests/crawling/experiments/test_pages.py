@@ -1,0 +1,135 @@
+"""The trials pages: tables 1 to 3, figure 3, and a form that starts a trial in the background."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import django_rq
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from crawling.experiments import store
+from crawling.experiments.figure import draw
+from crawling.experiments.report import trial_view
+from crawling.models.trials import Trial, TrialOutcome, TrialState
+from tests.crawling.pages import browser, soup
+from tests.stack import running_stack, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+ASKED = {"policy": "both", "requests": 3, "bound_seconds": 0.5, "seed": 2}
+
+
+@pytest.fixture
+def trial():
+    """A finished trial of two requests: plain, the second one was locked and tried again; by the Banker's, both went through."""
+    trial = store.make_trial(requests=2, bound_seconds=5, seed=9, policies=["naive", "banker"])
+    store.start_trial_row(trial)
+    tries = {"naive": [(1, 1, 1.0, False), (2, 1, 5.0, True), (2, 2, 0.25, False)], "banker": [(1, 1, 1.5, False), (2, 1, 3.0, False)]}
+    for policy, rows in tries.items():
+        for number, attempt, waited, is_locked in rows:
+            outcome = TrialOutcome.LOCKED if is_locked else TrialOutcome.COMPLETED
+            started = BEGAN + timedelta(seconds=number)
+            ended = started + timedelta(seconds=waited + 1)
+            store.record(
+                trial, policy, store.AttemptResult(number, attempt, started, ended, waited, outcome, deadlocked=is_locked, pages=4)
+            )
+    store.finish(trial)
+    return trial
+
+
+def cells(page, heading):
+    section = page.find(id=heading).parent
+    return [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in section.select("tbody tr")]
+
+
+def test_the_three_tables_are_those_of_the_paper_beside_its_own(trial):
+    page = soup(browser("viewer").get(trial.get_absolute_url()))
+
+    assert [row[:6] for row in cells(page, "table-3")] == [
+        ["plain requests", "6.0 s", "6.3 s", "1", "50 %", "1"],
+        ["Banker's algorithm", "4.5 s", "4.5 s", "0", "0 %", "0"],
+    ]
+    assert cells(page, "table-1")[1][:5] == ["Locked:Request2", "12:00:02", "5.00 s", "5 s", "yes"]
+    assert cells(page, "table-2")[1][0] == "Completed:Request2"
+    assert cells(page, "paper")[1] == ["Banker's algorithm", "1:38:28", "2 (printed: 20)", "2 %"]
+    assert "here: 0.750" in cells(page, "paper")[2][1]
+
+
+def test_the_figure_has_a_title_a_description_and_a_dot_for_each_request(trial):
+    figure = soup(browser("viewer").get(trial.get_absolute_url())).find("svg", class_="plot")
+
+    assert "Waiting time" in figure.title.get_text()
+    assert "plain requests, 1 of 2 over the bound of 5 seconds" in figure.find("desc").get_text()
+    assert len(figure.find_all("circle")) == 4
+    assert [one["r"] for one in figure.select(".line-0 circle")] == ["2.5", "4"]
+
+
+def test_the_figure_keeps_within_its_frame_and_marks_round_numbers():
+    figure = draw({"one": [(0.0, 0.0, False), (33.0, 5.3, True)], "none": []}, bound_seconds=5.0)
+
+    dots = figure.lines[0].dots
+    assert (dots[0].x, dots[0].y, dots[1].x) == (figure.left, figure.foot, figure.right)
+    assert figure.top <= dots[1].y < figure.bound_at < figure.foot
+    assert [mark.label for mark in figure.across] == ["0", "10", "20", "30"]
+    assert [mark.label for mark in figure.up] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_a_refresh_gets_only_what_changes(trial):
+    client = browser("viewer")
+
+    for path in ("/trials/", trial.get_absolute_url()):
+        assert "<nav" in client.get(path).content.decode()
+        assert "<html" not in client.get(path, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_the_list_asks_as_few_queries_for_many_trials_as_for_one(trial):
+    client = browser("viewer")
+    client.get("/trials/")
+    with CaptureQueriesContext(
+        connection,
+    ) as few:
+        client.get("/trials/")
+    for _ in range(5):
+        store.make_trial(requests=2, bound_seconds=5, seed=9, policies=["naive"])
+
+    with CaptureQueriesContext(connection) as many:
+        page = client.get("/trials/")
+
+    assert len(soup(page).select("tbody tr")) == 6
+    assert len(many) == len(few)
+
+
+def test_a_viewer_sees_no_form_and_may_not_start_a_trial():
+    viewer = browser("viewer")
+
+    assert not soup(viewer.get("/trials/")).select("form.order")
+    assert viewer.post("/trials/", ASKED).status_code == 403
+    assert not Trial.objects.exists()
+
+
+def test_a_wrong_number_is_told_beside_its_field_and_starts_nothing():
+    answer = browser("operator").post("/trials/", {**ASKED, "requests": 100_000})
+
+    assert answer.status_code == 422
+    assert "less than or equal to 500" in soup(answer).find(id="id_requests_error").get_text()
+    assert not Trial.objects.exists()
+
+
+def test_an_operator_starts_a_trial_and_the_worker_of_the_chores_runs_it(tmp_path):
+    django_rq.get_queue("chores").empty()
+    operator = browser("operator")
+
+    page = operator.post("/trials/", ASKED, follow=True)
+
+    assert "waits for the worker that does the chores" in page.content.decode()
+    with running_stack(tmp_path) as stack:
+        stack.start(["rqworker", "chores", "--burst", "--serializer", "json"])
+        wait_until(lambda: Trial.objects.get().state == TrialState.FINISHED)
+    trial = Trial.objects.get()
+    assert trial.by.get_username() == "operator"
+    assert LogEntry.objects.get(object_id=str(trial.pk), content_type__model="trial").user == trial.by
+    assert trial_view(trial).done == 6

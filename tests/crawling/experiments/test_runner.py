@@ -1,0 +1,109 @@
+"""A trial at work: real threads, each with its own connection, real pages, the real bank."""
+
+from __future__ import annotations
+
+import pytest
+from django_rq import get_queue
+
+from allocation.models import Conservation, OutboxKind, Pool, Process, ProcessState
+from allocation.services import unsent_outbox
+from crawling.experiments import store
+from crawling.experiments.report import trial_view
+from crawling.experiments.runner import run_trial
+from crawling.experiments.workload import PAGES, Workload, WorkloadJob, WorkloadStep
+from crawling.models.trials import TrialOutcome, TrialRequest, TrialState
+from crawling.scheduler.messages import deliver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+A, B, BOTH = (1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 0, 0)
+#: three pages of the slowest kind: by far longer than another thread takes to begin
+LONG = (3, 16, 29)
+
+
+def crossing(*others: WorkloadJob) -> Workload:
+    """Two requests that take the same two units in opposite order, each holding one while it asks for the other.
+
+    The second one asks later, so that its wait is not over the bound when the first one gives up.
+    """
+    jobs = (
+        WorkloadJob(1, BOTH, (WorkloadStep(A, LONG), WorkloadStep(B, LONG))),
+        WorkloadJob(2, BOTH, (WorkloadStep(B, LONG + LONG), WorkloadStep(A, LONG))),
+    )
+    return Workload((1, 1, 1, 1), jobs + others, at_a_time=2 + len(others))
+
+
+def run(workload, *policies, bound_seconds=1.0):
+    trial = store.make_trial(requests=len(workload.jobs), bound_seconds=bound_seconds, seed=1, policies=policies)
+    assert run_trial(trial, workload)
+    return trial_view(trial).columns
+
+
+def test_plain_requests_that_cross_lock_each_other_and_are_tried_again_after_the_others():
+    (plain,) = run(crossing(), "naive")
+
+    first, second = plain.entries
+    assert (first.label, first.deadlocked, first.in_the_end) == ("Locked:Request1", True, TrialOutcome.COMPLETED)
+    assert first.waited_seconds >= 1.0
+    assert first.retries >= 1
+    assert (second.label, second.deadlocked, second.retries) == ("Completed:Request2", False, 0)
+
+
+@pytest.mark.parametrize("policy", ["banker", "all_at_once"])
+def test_the_same_requests_never_lock_where_units_are_dealt_out_safely(policy):
+    (column,) = run(crossing(), policy, bound_seconds=20.0)
+
+    assert [entry.label for entry in column.entries] == ["Completed:Request1", "Completed:Request2"]
+    assert (column.locked, column.deadlocked, column.pages) == (0, 0, 15)
+
+
+def test_breaches_of_the_claim_and_crashes_are_classed_apart():
+    breach = WorkloadJob(3, (0, 0, 1, 0), (WorkloadStep((0, 0, 1, 0), ()), WorkloadStep((0, 0, 1, 0), ())))
+    crash = WorkloadJob(4, (0, 0, 0, 1), (WorkloadStep((0, 0, 0, 1), (PAGES,)),))
+
+    (column,) = run(Workload((1, 1, 1, 1), (breach, crash), at_a_time=2), "banker")
+
+    assert [entry.outcome for entry in column.entries] == [TrialOutcome.BREACH, TrialOutcome.CRASHED]
+    assert "More was requested" in column.entries[0].detail
+    assert "404" in column.entries[1].detail
+    assert (column.locked, column.breaches, column.crashes) == (0, 1, 1)
+
+
+def test_every_unit_comes_back_and_the_pools_stay_to_be_looked_at():
+    columns = run(crossing(), "naive", "banker")
+
+    pools = [Pool.objects.get(pk=column.pool) for column in columns]
+    assert [pool.policy for pool in pools] == ["naive", "banker"]
+    assert all(pool.available == pool.capacity for pool in pools)
+    assert not Process.objects.filter(state=ProcessState.ACTIVE).exists()
+    assert not [row for row in Conservation.objects.all() if row.difference or row.ungranted]
+
+
+@pytest.mark.drill
+def test_a_drawn_workload_is_tried_whole_and_the_banker_deadlocks_nobody():
+    trial = store.make_trial(requests=10, bound_seconds=1.0, seed=7, policies=["naive", "banker"])
+
+    assert run_trial(trial)
+
+    plain, banker = trial_view(trial).columns
+    assert [entry.number for entry in plain.entries] == [entry.number for entry in banker.entries] == list(range(1, 11))
+    assert banker.deadlocked == 0
+    assert trial.state == TrialState.FINISHED
+    assert TrialRequest.objects.filter(trial=trial, attempt=1).count() == 20
+
+
+def test_a_trial_is_run_once():
+    trial = store.make_trial(requests=1, bound_seconds=1.0, seed=1, policies=["banker"])
+
+    assert run_trial(trial)
+    assert not run_trial(trial)
+
+
+def test_the_keeper_makes_no_shifts_of_a_trial():
+    get_queue("shifts").empty()  # other tests may have left something
+    run(crossing(), "banker", bound_seconds=20.0)
+    assert OutboxKind.START in {message.kind for message in unsent_outbox()}
+
+    deliver()
+
+    assert get_queue("shifts").count == 0

@@ -1,0 +1,100 @@
+"""A host that has too much to do is left alone by all crawls, across shifts, and costs nobody anything meanwhile."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from allocation.models import Process
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.frontier.robots_store import keep_robots, known_robots, trim_robots
+from crawling.models import Host, RobotsFile, Url
+from crawling.web.addresses import read_address
+from tests.crawling.contexts import make_client
+from tests.crawling.frontiers import Frontier
+from tests.crawling.pipeline.test_crawl_path import links
+
+
+def test_a_host_that_asks_for_time_gets_it_from_all_crawls_and_the_shift_gives_everything_back(make_site, order, work_off):
+    site = make_site({"/": links("/busy", "/later"), "/busy": (429, {"Retry-After": "90"}, ""), "/later": "x"})
+    run = start_run(create_crawl(order(f"{site.url}/", delay_seconds=0.01, batch_size=2)))
+
+    work_off(run, until=lambda run: Url.objects.filter(run=run, status=429).exists())
+
+    assert site.paths == ["/", "/busy"]
+    host = Host.objects.get()
+    rest = (host.due_at - timezone.now()).total_seconds()
+    assert (host.shift_id, host.backoffs) == (None, 1)
+    assert 80 < rest <= 90 * 1.1
+    assert sorted(Url.objects.filter(run=run).values_list("state", "attempts")) == [("q", 0), ("q", 1), ("s", 1)]
+    assert not Process.objects.filter(holding=True).exists()
+    other = Frontier()
+    other.sow(f"{site.address}:{site.port}/x")
+    assert other.lease(soon=60) == []
+
+    Host.objects.update(due_at=timezone.now())
+    site.pages["/busy"] = "better"
+    Url.objects.update(due_at=None)
+    work_off(run)
+    assert (run.state, Host.objects.get().backoffs) == ("finished", 0)
+
+
+def test_a_slow_answer_makes_the_rest_longer(make_site, order, work_off):
+    site = make_site({"/": lambda request: (time.sleep(0.2), (200, {"Content-Type": "text/html"}, links("/a")))[1], "/a": "x"})
+
+    work_off(start_run(create_crawl(order(f"{site.url}/", delay_seconds=0.05))))
+
+    assert site.log[-1].at - site.log[-2].at >= 0.4  # as long as it took, and as long again
+
+
+def test_names_with_and_without_the_roots_dot_share_a_clock(db):
+    frontier, other = Frontier(), Frontier()
+    frontier.sow("a.test/")
+    other.sow("a.test./")
+
+    assert len(frontier.lease()) == 1
+    assert other.lease() == []
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "identity"])
+def test_bandwidth_is_counted_as_it_comes_and_not_as_it_is_decoded(make_site, encoding):
+    text = b"so much of the same " * 50_000
+    body = gzip.compress(text) if encoding == "gzip" else text
+    site = make_site({"/": (200, {"Content-Type": "text/plain", "Content-Encoding": encoding}, body)})
+    counted = []
+    client = make_client()
+    client.bandwidth.take = lambda count: counted.append(count) or 0.0
+
+    fetched = client.get(read_address(f"{site.url}/"), site.address)
+
+    assert fetched.body == text
+    assert len(body) < sum(counted) < len(body) + 1000
+
+
+def test_the_cache_of_robots_txt_has_a_fixed_size_and_forgets_the_oldest(db):
+    for number in range(5):
+        keep_robots(f"http://{number}.test", 200, b"x" * 100)
+        RobotsFile.objects.filter(origin=f"http://{number}.test").update(fetched_at=timezone.now() - timedelta(hours=number))
+
+    assert trim_robots(most_files=4) == 1
+    assert trim_robots(most_files=4, most_bytes=250) == 2
+    assert set(RobotsFile.objects.values_list("origin", flat=True)) == {"http://0.test", "http://1.test"}
+    assert trim_robots() == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "known"), [(55, {200, 404, 503, -5}), (61, {200, 404}), (24 * 3600 - 5, {200, 404}), (24 * 3600 + 1, set())]
+)
+def test_a_robots_txt_holds_for_a_day_and_that_there_was_none_to_be_had_for_a_minute(db, seconds, known):
+    origins = {f"http://{status}.test": status for status in (200, 404, 503, -5)}
+    for origin, status in origins.items():
+        keep_robots(origin, status, b"")
+
+    RobotsFile.objects.update(expires_at=F("expires_at") - timedelta(seconds=seconds))
+
+    assert {origins[origin] for origin in known_robots(origins)} == known

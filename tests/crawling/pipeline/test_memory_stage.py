@@ -1,0 +1,125 @@
+"""Memory for a large document is asked of the bank with the document in hand, and that can neither hang nor lose anything."""
+
+from __future__ import annotations
+
+import threading
+from uuid import uuid4
+
+from django.db import connections
+from django.utils import timezone
+
+from allocation.models import Process, Request
+from allocation.services import register_process, release_resources, request_resources, set_capacity
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.models import HostQueue, Page, Shift, Url
+from crawling.orders.claims import MIB
+from crawling.web.fetch import memory_budget
+from crawling.web.fetch.memory_budget import MemoryBudget
+from crawling.web.statuses import FetchStatus
+from tests.crawling.conftest import granted_starts
+from tests.crawling.pipeline.test_crawl_path import links
+from tests.crawling.pipeline.test_toes import wait_for
+
+CLAIM = {"fetch_slots": 2, "memory": 6}
+LARGE = b"x" * (3 * MIB)
+
+
+def memory_stages(run):
+    return list(Request.objects.filter(process__run_process__run=run, kind="stage", amounts__3__gt=0).order_by("pk"))
+
+
+def test_a_large_document_gets_what_it_lacks_while_the_shift_holds_the_rest(make_site, crawl_to_the_end):
+    site = make_site({"/": links("/large", "/small"), "/large": (200, {"Content-Type": "text/plain"}, LARGE), "/small": "x"})
+
+    run = crawl_to_the_end(f"{site.url}/", claim=CLAIM)
+
+    (stage,) = memory_stages(run)
+    assert (stage.state, stage.amounts[3]) == ("granted", 2)  # one of its three is the toe's own
+    assert Page.objects.get(url__url__endswith="/large").bytes == len(LARGE)
+    assert len(site.paths) == 3
+    assert not Process.objects.filter(holding=True).exists()
+
+
+def test_where_no_memory_comes_free_in_time_the_url_is_told_so_and_tried_again(make_site, order, work_off, pool, monkeypatch):
+    monkeypatch.setattr(memory_budget, "DEADLINE_SECONDS", 0.5)
+    set_capacity(pool=pool.pk, capacity={"memory": 6})
+    hog = register_process(pool=pool.pk, label="another", run_ref="", maximum={"memory": 4})
+    request_resources(process=hog.pk, amounts={"memory": 4}, request_id=uuid4())
+    hog.refresh_from_db()
+    granted_starts()  # no shift of ours is meant
+    site = make_site({"/": (200, {"Content-Type": "text/plain"}, LARGE)})
+    run = start_run(create_crawl(order(f"{site.url}/", claim=CLAIM)))
+
+    work_off(run, until=lambda run: Url.objects.get().status is not None)
+    assert Url.objects.values_list("status", "error").get() == (FetchStatus.MEMORY_BUSY, FetchStatus.MEMORY_BUSY.sentence)
+
+    release_resources(process=hog.pk, epoch=hog.epoch, release_id=uuid4(), amounts=None, reason="done")
+    Url.objects.update(due_at=timezone.now())
+    HostQueue.objects.update(due_at=timezone.now())
+    work_off(run)
+    assert Page.objects.get().bytes == len(LARGE)
+
+
+def test_pieces_are_given_out_in_order_and_who_has_one_never_waits():
+    room, got, done = MemoryBudget(share=10, rest=100), [], threading.Event()
+
+    def toe(name, size):
+        assert room.reserve(10)
+        assert room.reserve(size)
+        got.append(name)
+        assert room.reserve(size)
+        done.wait(10)
+        room.release()
+
+    threads = [threading.Thread(target=toe, args=("first", 90))]
+    threads[0].start()
+    wait_for(lambda: got == ["first"])
+    for waiting, (name, size) in enumerate((("large", 110), ("small", 20)), start=1):  # the small one would fit, but it isn't its turn
+        threads.append(threading.Thread(target=toe, args=(name, size)))
+        threads[-1].start()
+        wait_for(lambda waiting=waiting: len(room._waits) == waiting)
+
+    assert room.shortage() == 80
+    assert not room.clear()
+    done.set()
+    for thread in threads:
+        thread.join(10)
+
+    assert got == ["first", "large", "small"]
+    assert (room.shortage(), room.clear()) == (0, True)
+
+
+def test_nobody_waits_for_memory_beyond_the_end_of_the_shift():
+    room, answers = MemoryBudget(share=10), []
+    thread = threading.Thread(target=lambda: answers.append(room.reserve(20)))
+    thread.start()
+    wait_for(lambda: room.shortage() == 10)
+
+    room.end()
+    thread.join(10)
+
+    assert answers == [False]
+
+
+def test_each_toe_shows_its_step_and_since_when_until_its_shift_ends(make_site, order, work_off, client, admin_user):
+    shown = []
+
+    def page(request):
+        wait_for(lambda: shown.extend(Shift.objects.get(ended_at=None).toes) or shown)
+        client.force_login(admin_user)
+        shown.append(client.get(f"/crawls/{crawl.pk}/").content.decode())
+        shown.append(client.get(f"/api/crawls/{crawl.pk}/toes").json())
+        connections.close_all()  # of the web server's thread
+        return 200, {}, "x"
+
+    site = make_site({"/": page})
+    crawl = create_crawl(order(f"{site.url}/"))
+    run = work_off(start_run(crawl))
+
+    (number, step, url, since), html, answer = shown
+    assert (number, step, url) == (0, "waiting for the answer", f"{site.url}/")
+    assert since > run.started_at.timestamp() - 1
+    assert "1 waiting for the answer." in html
+    (toe,) = answer["items"]
+    assert (toe["process"], toe["number"], toe["step"], toe["url"]) == (0, 0, step, url)
+    assert Shift.objects.get().toes == []

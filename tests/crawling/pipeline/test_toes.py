@@ -1,0 +1,249 @@
+"""Toes come and go with the fetch slots, and a fault of ours costs one URL (SEEDS B11)."""
+
+import logging
+import threading
+import time
+from collections import deque
+
+import pytest
+
+from crawling.frontier.leases import ClaimedUrl, LeasedHost
+from crawling.models import UrlState
+from crawling.pipeline.client import Client
+from crawling.pipeline.visit import Visit
+from crawling.shift import fetch_threads as toes
+from crawling.shift.fetch_threads import FetchThreadPool
+from crawling.shift.workbench import Workbench
+from crawling.web.fair_share import SHORT_SECONDS
+from crawling.web.robots import RobotsRules
+from crawling.web.statuses import FetchStatus
+from dnscache.answers import DnsStatus
+from dnscache.resolver import AnswerSource, Resolution
+from tests.crawling.contexts import make_fetch_context
+
+HERE = Resolution("127.0.0.1", DnsStatus.OK, ("127.0.0.1",), 60.0, 0.0, AnswerSource.LITERAL, 0.0)
+
+
+@pytest.fixture
+def context():
+    return make_fetch_context()
+
+
+@pytest.fixture
+def bench():
+    return Workbench()
+
+
+@pytest.fixture
+def pool(bench, context):
+    pool = FetchThreadPool(bench, context)
+    yield pool
+    bench.close()
+    assert pool.join(10)
+
+
+def visit_of(site, *paths, delay=0.0):
+    """A visit to a site whose robots.txt is known to allow everything."""
+    urls = deque(ClaimedUrl(1, number, f"{site.url}{path}", 0, 1, 0.0) for number, path in enumerate(paths))
+    visit = Visit.of(LeasedHost(1, 1, "x", 0.0), delay_seconds=delay)
+    visit.urls, visit.route.resolution = urls, HERE
+    visit.robots.by_origin[site.url] = RobotsRules(None, "crawlsite")
+    return visit
+
+
+def working(pool):
+    """The numbers of the toes that are at work."""
+    return sorted(number for number, thread in pool._threads.items() if thread.is_alive())
+
+
+def wait_for(condition, seconds=10):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it never happened"
+        time.sleep(0.01)
+
+
+def test_as_many_pages_are_fetched_at_once_as_there_are_toes(pool, bench, make_site):
+    together = threading.Barrier(3)
+    page = lambda request: (together.wait(10), (200, {}, "x"))[1]  # noqa: E731 - goes on when three are there
+    sites = [make_site({"/": page}) for _ in range(3)]
+
+    pool.set_size(3)
+    for site in sites:
+        bench.put(visit_of(site, "/"))
+
+    assert [pool.outcomes.get(timeout=10).state for _ in sites] == [UrlState.SUCCEEDED] * 3
+
+
+def test_a_host_is_asked_for_its_next_url_while_the_last_is_still_read(pool, bench, make_site, monkeypatch):
+    asked, read = threading.Event(), toes.read
+    site = make_site({"/0": "x", "/1": lambda request: (asked.set(), (200, {}, "x"))[1]})
+    monkeypatch.setattr(toes, "read", lambda catch, *others: (catch.claimed.id or asked.wait(10)) and read(catch, *others))
+
+    pool.set_size(2)
+    bench.put(visit_of(site, "/0", "/1"))
+
+    assert {pool.outcomes.get(timeout=10).state for _ in range(2)} == {UrlState.SUCCEEDED}
+
+
+def test_a_document_that_cannot_be_read_costs_its_url_and_the_work_goes_on(pool, bench, make_site, monkeypatch, caplog):
+    site, read = make_site({"/0": "x", "/1": "x"}), toes.read
+    monkeypatch.setattr(toes, "read", lambda catch, *others: 1 / catch.claimed.id and read(catch, *others))
+
+    pool.set_size(1)
+    with caplog.at_level(logging.CRITICAL, logger="crawling.shift.fetch_threads"):
+        bench.put(visit_of(site, "/0", "/1"))
+        outcomes = [pool.outcomes.get(timeout=10) for _ in range(2)]
+    wait_for(bench.drained)
+
+    assert [(outcome.state, outcome.error) for outcome in outcomes] == [
+        (UrlState.FAILED, "ZeroDivisionError: division by zero"),
+        (UrlState.SUCCEEDED, ""),
+    ]
+
+
+def test_surplus_toes_retire_after_their_url(pool, bench, make_site):
+    started, release = threading.Semaphore(0), threading.Event()
+    page = lambda request: (started.release(), release.wait(10), (200, {}, "x"))[2]  # noqa: E731
+    pool.set_size(3)
+    for _ in range(3):
+        bench.put(visit_of(make_site({"/": page}), "/"))
+    for _ in range(3):
+        started.acquire(timeout=10)
+
+    pool.set_size(1)
+    assert working(pool) == [0, 1, 2]
+    release.set()
+
+    assert [pool.outcomes.get(timeout=10).state for _ in range(3)] == [UrlState.SUCCEEDED] * 3
+    wait_for(lambda: working(pool) == [0])
+
+
+def test_a_toe_that_retired_in_the_middle_is_replaced_under_its_own_number(pool, bench, make_site):
+    begun = threading.Semaphore(0)
+    releases = [threading.Event() for _ in range(3)]
+    for number, release in enumerate(releases):
+        page = lambda request, release=release: (begun.release(), release.wait(10), (200, {}, "x"))[2]  # noqa: E731
+        bench.put(visit_of(make_site({"/": page}), "/"))
+        pool.set_size(number + 1)
+        assert begun.acquire(timeout=10)
+
+    pool.set_size(1)
+    releases[1].set()
+    wait_for(lambda: working(pool) == [0, 2])
+    pool.set_size(3)
+
+    assert working(pool) == [0, 1, 2]
+    for release in releases:
+        release.set()
+
+
+def test_a_fault_of_ours_costs_one_url_and_the_work_goes_on(pool, bench, make_site, monkeypatch, caplog):
+    site = make_site({f"/{number}": "x" for number in range(3)})
+    get = Client.get
+
+    def stumble(self, address, dial, max_bytes=None, **options):
+        if address.target == "/1":
+            raise ZeroDivisionError("so\0 sorry")
+        return get(self, address, dial, max_bytes, **options)
+
+    monkeypatch.setattr(Client, "get", stumble)
+    pool.set_size(1)
+    with caplog.at_level(logging.CRITICAL, logger="crawling.shift.fetch_threads"):
+        bench.put(visit_of(site, "/0", "/1", "/2"))
+        outcomes = [pool.outcomes.get(timeout=10) for _ in range(3)]
+
+    assert [(outcome.url_id, outcome.state) for outcome in outcomes] == [
+        (0, UrlState.SUCCEEDED),
+        (1, UrlState.FAILED),
+        (2, UrlState.SUCCEEDED),
+    ]
+    assert (outcomes[1].status, outcomes[1].error) == (FetchStatus.OUR_FAULT, "ZeroDivisionError: so sorry")
+
+
+def test_a_fault_before_the_url_was_taken_costs_it_too_and_keeps_the_delay(pool, bench, make_site, monkeypatch):
+    def stumble(*args):
+        raise ZeroDivisionError("in the first stage")
+
+    site = make_site({"/0": "x"})
+    monkeypatch.setattr("crawling.pipeline.stages.way_to", stumble)
+    visit = visit_of(site, "/0", "/1", delay=0.2)
+    begun = time.monotonic()
+    pool.set_size(1)
+    bench.put(visit)
+
+    assert [pool.outcomes.get(timeout=10).url_id for _ in range(2)] == [0, 1]
+    assert time.monotonic() - begun >= 0.2
+    wait_for(lambda: bench.drained() == [visit])
+
+
+def test_whoever_sees_a_host_drained_finds_all_its_outcomes(pool, bench, make_site):
+    site = make_site({"/": "x"})
+    pool.set_size(2)
+
+    for _ in range(20):
+        bench.put(visit_of(site, "/?1", "/?2"))
+        wait_for(bench.drained)
+        assert pool.outcomes.qsize() == 2
+        pool.outcomes.get(), pool.outcomes.get()
+
+
+def test_a_host_is_free_again_one_delay_after_the_end_of_a_fetch(pool, bench, make_site):
+    ends = []
+    site = make_site({"/": lambda request: (time.sleep(0.1), ends.append(time.monotonic()), (200, {}, "x"))[2]})
+    pool.set_size(2)
+
+    bench.put(visit_of(site, "/?1", "/?2", "/?3", delay=0.1))
+    for _ in range(3):
+        pool.outcomes.get(timeout=10)
+
+    assert all(request.at - end >= 0.1 for request, end in zip(site.log[1:], ends, strict=False))
+
+
+def test_a_host_that_kept_its_toe_for_long_lets_the_others_go_first(pool, bench, make_site):
+    order = []
+    slow = make_site({"/": lambda request: (order.append("slow"), time.sleep(SHORT_SECONDS + 0.1), (200, {}, "x"))[2]})
+    other = make_site({"/": lambda request: (order.append("other"), (200, {}, "x"))[1]})
+    bench.put(visit_of(slow, "/?1", "/?2"))
+    bench.put(visit_of(other, "/?1", "/?2", "/?3"))
+
+    pool.set_size(1)
+    for _ in range(5):
+        pool.outcomes.get(timeout=10)
+
+    assert order == ["slow", "other", "other", "other", "slow"]
+
+
+def test_a_host_whose_document_took_long_to_read_lets_the_others_go_first(pool, bench, make_site, monkeypatch):
+    order, read = [], toes.read
+    slow, other = (make_site({"/": lambda request, name=name: (order.append(name), (200, {}, "x"))[1]}) for name in ("slow", "other"))
+    monkeypatch.setattr("crawling.pipeline.visit.penalty_seconds", lambda held, toes: 60.0 if held > 0.1 else 0.0)
+    monkeypatch.setattr(
+        toes, "read", lambda catch, *others: (catch.claimed.url.startswith(slow.url) and time.sleep(0.15)) or read(catch, *others)
+    )
+    bench.put(visit_of(slow, "/?1", "/?2"))
+    bench.put(visit_of(other, "/?1", "/?2", "/?3"))
+
+    pool.set_size(1)
+    for _ in range(5):
+        pool.outcomes.get(timeout=10)
+
+    assert order == ["slow", "other", "other", "other", "slow"]
+
+
+def test_memory_that_ran_out_costs_one_url_a_try_and_the_work_goes_on(pool, bench, make_site, monkeypatch):
+    site = make_site({f"/{number}": "x" for number in range(2)})
+    get = Client.get
+
+    def spend(self, address, dial, max_bytes=None, **options):
+        if address.target == "/0":
+            raise MemoryError
+        return get(self, address, dial, max_bytes, **options)
+
+    monkeypatch.setattr(Client, "get", spend)
+    pool.set_size(1)
+    bench.put(visit_of(site, "/0", "/1"))
+    first, second = (pool.outcomes.get(timeout=10) for _ in range(2))
+
+    assert (first.state, first.status, first.retry_seconds is None) == (UrlState.QUEUED, FetchStatus.MEMORY_SPENT, False)
+    assert second.state == UrlState.SUCCEEDED

@@ -1,0 +1,312 @@
+"""Hosts in the order in which they fall due, each in one hand at a time."""
+
+import threading
+import time
+from collections import deque
+
+import pytest
+
+from crawling.frontier.leases import ClaimedUrl, LeasedHost
+from crawling.pipeline.visit import Visit
+from crawling.shift.workbench import MOST_UNREAD, Workbench
+
+
+def visit(name="a.test", *, due_in=0.0, urls=1):
+    waiting = deque(ClaimedUrl(1, number, f"http://{name}/{number}", 0, 1, 0.0) for number in range(urls))
+    visit = Visit.of(LeasedHost(1, 1, name, due_in))
+    visit.urls = waiting
+    return visit
+
+
+@pytest.fixture
+def bench():
+    bench = Workbench()
+    yield bench
+    bench.close()
+
+
+def take(bench):
+    return bench.take(lambda: True)
+
+
+def in_thread(function):
+    """Run it beside the test; returns (the thread, the list that the result comes into)."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()), daemon=True)
+    thread.start()
+    return thread, results
+
+
+def test_the_host_that_fell_due_first_is_taken_first(bench):
+    for name, due_in in [("c", -1), ("a", -3), ("b", -2)]:
+        bench.put(visit(name, due_in=due_in))
+
+    assert [take(bench).host.name for _ in range(3)] == ["a", "b", "c"]
+
+
+def test_of_equals_the_one_put_first_is_taken_first(bench):
+    visits = [visit(str(number)) for number in range(20)]
+    for one in visits:
+        one.clock.free_at = 1.0
+        bench.put(one)
+
+    assert [take(bench) for _ in visits] == visits
+
+
+def test_a_host_that_is_not_due_is_waited_for(bench):
+    coming = visit(due_in=0.1)
+    bench.put(coming)
+
+    assert take(bench) is coming
+    assert time.monotonic() >= coming.clock.free_at
+
+
+def test_a_host_that_is_put_while_a_toe_waits_for_a_later_one_is_taken_at_once(bench):
+    bench.put(visit("later", due_in=60))
+    thread, taken = in_thread(lambda: take(bench))
+
+    bench.put(visit("now"))
+    thread.join(5)
+
+    assert [one.host.name for one in taken] == ["now"]
+
+
+def test_a_host_is_in_one_hand_at_a_time(bench):
+    """Eight toes share three hosts of fifty URLs; whoever holds a host must be alone with it."""
+    visits = [visit(name, urls=50) for name in "abc"]
+    held, clashes = set(), []
+    for one in visits:
+        bench.put(one)
+
+    def work():
+        while one := take(bench):
+            if one.host.name in held:
+                clashes.append(one.host.name)
+            held.add(one.host.name)
+            one.urls.popleft()
+            held.discard(one.host.name)
+            bench.give_back(one)
+
+    threads = [in_thread(work)[0] for _ in range(8)]
+    drained = []
+    until = time.monotonic() + 10
+    while len(drained) < 3 and time.monotonic() < until:
+        drained += bench.drained()
+    bench.close()
+    for thread in threads:
+        thread.join(5)
+
+    assert clashes == []
+    assert sorted(one.host.name for one in drained) == ["a", "b", "c"]
+
+
+def test_a_host_without_urls_counts_as_drained_and_is_told_once(bench):
+    empty = visit(urls=0)
+    bench.put(empty)
+
+    assert bench.drained() == [empty]
+    assert bench.drained() == []
+
+
+def test_a_host_whose_document_is_read_may_be_asked_by_another_toe(bench):
+    one = visit(urls=2)
+    bench.put(one)
+    take(bench).urls.popleft()
+    bench.give_back(one, is_unread=True)
+
+    assert take(bench) is one
+
+
+def test_a_host_is_not_asked_while_too_many_of_its_documents_are_unread(bench):
+    one = visit(urls=MOST_UNREAD + 1)
+    bench.put(one)
+    for _ in range(MOST_UNREAD):
+        take(bench).urls.popleft()
+        bench.give_back(one, is_unread=True)
+    thread, taken = in_thread(lambda: take(bench))
+
+    due_while_unread = bench.overdue()
+    bench.has_read(one)
+    thread.join(5)
+
+    assert due_while_unread == 0
+    assert taken == [one]
+
+
+def test_a_host_is_drained_when_its_last_document_is_read(bench):
+    one = visit()
+    bench.put(one)
+    take(bench).urls.popleft()
+    bench.give_back(one, is_unread=True)
+    while_unread = (bench.drained(), bench.is_idle())
+    bench.has_read(one)
+
+    assert while_unread == ([], False)
+    assert (bench.drained(), bench.is_idle()) == ([one], True)
+
+
+def test_idle_is_when_nobody_works_and_nothing_is_due(bench):
+    one, looks = visit(), [bench.is_idle()]
+    bench.put(one)
+    looks.append(bench.is_idle())
+    take(bench)
+    looks.append(bench.is_idle())
+    one.clock.free_at = time.monotonic() + 60
+    bench.give_back(one)
+    looks.append(bench.is_idle())
+
+    assert looks == [True, False, False, True]
+
+
+def test_who_waits_until_toes_have_nothing_to_do_is_told_when_the_last_document_is_read(bench):
+    one, two = visit("one"), visit("two")
+    for each in (one, two):
+        bench.put(each)
+        take(bench).urls.popleft()
+    woken_by = []
+    thread, _ = in_thread(lambda: (bench.await_idleness(60, is_enough=lambda: True), woken_by.append("idleness")))
+
+    bench.give_back(one)
+    bench.give_back(two, is_unread=True)
+    while_unread = list(woken_by)
+    bench.has_read(two)
+    thread.join(5)
+
+    assert (while_unread, woken_by) == ([], ["idleness"])
+
+
+def test_nobody_waits_for_toes_that_have_nothing_to_do_and_left_enough(bench):
+    thread, _ = in_thread(lambda: bench.await_idleness(60, is_enough=lambda: True))
+    thread.join(5)
+
+    assert not thread.is_alive()
+
+
+def test_overdue_hosts_are_those_that_wait_for_a_toe(bench):
+    for due_in in (-1, -2, 60):
+        bench.put(visit(due_in=due_in))
+
+    assert bench.overdue() == 2
+
+
+def test_a_toe_that_is_not_wanted_any_more_leaves_when_woken(bench):
+    wanted = [True]
+    thread, taken = in_thread(lambda: bench.take(lambda: wanted[0]))
+
+    wanted[0] = False
+    bench.wake()
+    thread.join(5)
+
+    assert taken == [None]
+
+
+def test_closing_wakes_every_toe_and_nothing_is_handed_out_after_it(bench):
+    threads = [in_thread(lambda: take(bench)) for _ in range(5)]
+
+    bench.close()
+    bench.put(visit())
+    for thread, _ in threads:
+        thread.join(5)
+
+    assert [taken for _, taken in threads] == [[None]] * 5
+    assert take(bench) is None
+
+
+def waiting(bench, count):
+    """Wait until so many toes stand at the bench."""
+    until = time.monotonic() + 5
+    while len(bench._changed._waiters) < count:
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+def test_each_of_two_hosts_that_come_at_once_finds_a_toe(bench):
+    toes = [in_thread(lambda: take(bench)) for _ in range(3)]
+    waiting(bench, 3)
+
+    bench.put(visit("a", due_in=0.05))
+    bench.put(visit("b", due_in=0.06))
+    bench.put(visit("c"))
+    for thread, _ in toes:
+        thread.join(5)
+
+    assert sorted(one.host.name for _, taken in toes for one in taken) == ["a", "b", "c"]
+
+
+def test_a_toe_that_is_wanted_no_more_leaves_the_host_to_another(bench):
+    is_wanted = True
+    leaving, left = in_thread(lambda: bench.take(lambda: is_wanted))
+    waiting(bench, 1)
+    staying, taken = in_thread(lambda: take(bench))
+    waiting(bench, 2)
+
+    is_wanted = False
+    bench.put(visit("a", due_in=0.05))  # wakes the one that has waited longest
+    leaving.join(5)
+    staying.join(5)
+
+    assert left == [None]
+    assert [one.host.name for one in taken] == ["a"]
+
+
+def test_toes_that_have_nothing_to_do_are_left_alone(bench):
+    looks = []
+    idle = [in_thread(lambda: bench.take(lambda: looks.append(1) or True)) for _ in range(30)]
+    waiting(bench, 30)
+    busy = visit("a", urls=1)
+    looks.clear()
+
+    for _ in range(50):
+        bench.put(busy)
+        eventually_taken(bench, idle, busy)
+        idle.append(in_thread(lambda: bench.take(lambda: looks.append(1) or True)))
+        waiting(bench, 30)
+
+    assert len(looks) <= 50 * 4
+
+
+def eventually_taken(bench, idle, one):
+    until = time.monotonic() + 5
+    while not any(taken == [one] for _, taken in idle):
+        assert time.monotonic() < until
+        time.sleep(0.001)
+    idle[:] = [(thread, taken) for thread, taken in idle if not taken]
+
+
+def aside(name, seconds):
+    one = visit(name, due_in=-100)
+    one.penalty_until = time.monotonic() + seconds
+    return one
+
+
+def test_a_host_that_stands_aside_lets_those_that_are_due_go_first(bench):
+    for one in (aside("aside", 60), visit("first", due_in=-2), visit("second", due_in=-1)):
+        bench.put(one)
+
+    assert [take(bench).host.name for _ in range(3)] == ["first", "second", "aside"]
+
+
+def test_no_toe_is_idle_while_a_host_stands_aside(bench):
+    bench.put(visit("later", due_in=60))
+    bench.put(aside("aside", 60))
+
+    assert (bench.overdue(), bench.is_idle()) == (1, False)
+    assert take(bench).host.name == "aside"
+
+
+def test_a_host_that_stood_aside_for_long_enough_has_its_turn_again(bench):
+    one = aside("aside", 60)
+    bench.put(one)
+    bench.put(visit("other", due_in=-1))
+
+    one.penalty_until = time.monotonic()
+    assert [take(bench).host.name for _ in range(2)] == ["aside", "other"]
+
+
+def test_a_host_that_stands_aside_still_rests(bench):
+    one = visit("aside", due_in=0.1)
+    one.penalty_until = time.monotonic() + 60
+    bench.put(one)
+
+    assert take(bench) is one
+    assert time.monotonic() >= one.clock.free_at

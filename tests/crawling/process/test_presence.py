@@ -1,0 +1,119 @@
+"""A shift whose process and worker were both killed is found on its machine at once, by the lock that its process held."""
+
+from __future__ import annotations
+
+import os
+import signal
+from datetime import timedelta
+
+import django_rq
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from allocation.models import Process
+from allocation.services import take_lease
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.models import Host
+from crawling.process.presence import absent, present
+from crawling.runs.shift_lifecycle import begin_shift
+from crawling.scheduler.messages import QUEUE
+from crawling.worker.rq_worker import ShiftWorker
+from tests.stack import wait_until
+
+
+@pytest.fixture(autouse=True)
+def state_of_its_own(settings, tmp_path):
+    settings.STATE_DIR = tmp_path
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """Return a function that kills a process which was at work on a shift."""
+
+    def kill(process_id, epoch, worker):
+        pid = os.fork()
+        if not pid:
+            with present(process_id, epoch, worker):
+                signal.pause()
+        wait_until(lambda: (tmp_path / "shifts" / f"{process_id}-{epoch}").exists())
+        assert list(absent()) == []
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+    return kill
+
+
+def test_a_shift_is_absent_once_its_process_was_killed_and_is_told_of_once(killed):
+    killed(7, 3, "w")
+
+    assert list(absent()) == [(7, 3, "w")]
+    assert list(absent()) == []
+
+
+def test_a_shift_that_could_not_close_its_books_is_told_of():
+    with pytest.raises(OperationalError), present(7, 3, "w"):
+        raise OperationalError("PostgreSQL has ended, too")
+
+    assert list(absent()) == [(7, 3, "w")]
+
+
+def test_a_shift_that_ended_by_itself_leaves_nothing(tmp_path):
+    with present(7, 3, "w"):
+        assert list(absent()) == []
+
+    assert list(absent()) == []
+    assert list((tmp_path / "shifts").iterdir()) == []
+
+
+@pytest.mark.django_db
+def test_the_next_sign_of_life_of_a_worker_frees_what_a_killed_one_held(order, killed):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    process = run.processes.get()
+    assert take_lease(process=process.bank_process_id, epoch=1, worker="killed")
+    shift = begin_shift(process, epoch=1, worker="killed")
+    Host.objects.update(shift=shift, lease_until=timezone.now() + timedelta(minutes=1))
+    killed(process.bank_process_id, 1, "killed")
+
+    ShiftWorker([django_rq.get_queue(QUEUE)]).heartbeat()
+
+    shift.refresh_from_db()
+    assert "were killed" in shift.ending
+    assert not Host.objects.exclude(shift=None).exists()
+    assert Process.objects.get(pk=process.bank_process_id).epoch == 2  # it has asked for the next shift, and got it
+
+
+class Watching(ShiftWorker):
+    """A worker that has a work process, which it has just killed."""
+
+    horse_pid = 1
+
+
+@pytest.mark.django_db
+def test_a_worker_leaves_the_shift_of_its_own_work_process_for_its_report_which_knows_whom_to_blame(order, killed):
+    worker = Watching([django_rq.get_queue(QUEUE)])
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    process = run.processes.get()
+    take_lease(process=process.bank_process_id, epoch=1, worker=worker.name)
+    shift = begin_shift(process, epoch=1, worker=worker.name)
+    killed(process.bank_process_id, 1, worker.name)
+
+    worker.heartbeat()
+
+    shift.refresh_from_db()
+    assert shift.ended_at is None
+    assert [lost.worker for lost in absent()] == [worker.name]  # another worker finds it all the same
+
+
+@pytest.mark.django_db
+def test_a_file_of_an_earlier_database_closes_nobodys_shift(order, killed):
+    run = start_run(create_crawl(order("http://127.0.0.1:8900/")))
+    process = run.processes.get()
+    take_lease(process=process.bank_process_id, epoch=1, worker="somebody")
+    shift = begin_shift(process, epoch=1, worker="somebody")
+    killed(process.bank_process_id, 1, "another")
+
+    ShiftWorker([django_rq.get_queue(QUEUE)]).heartbeat()
+
+    shift.refresh_from_db()
+    assert shift.ended_at is None

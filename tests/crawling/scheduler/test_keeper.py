@@ -1,0 +1,337 @@
+"""The keeper: what is due begins, what was lost is found again, and a second keeper does no harm."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+from rq import Worker
+from rq.job import JobStatus
+
+from allocation.models import Outbox, Process
+from allocation.services import finish_process, reap_expired, take_lease
+from allocation.services import transaction as bank_transactions
+from crawling.crawls import creation
+from crawling.crawls.creation import create_crawl, start_run
+from crawling.models import Run, RunProcess, Shift
+from crawling.runs import grants
+from crawling.runs.shift_lifecycle import begin_shift
+from crawling.scheduler import messages, stale_jobs
+from crawling.scheduler.duties import count_workers, settle_leftovers, start_due_crawls
+from crawling.scheduler.expired_rows import delete_expired_rows
+from crawling.scheduler.leader import Leadership, is_somebody_leading
+from crawling.scheduler.messages import deliver, enqueue_shift, live_workers, resend
+from crawling.scheduler.rounds import duties
+from crawling.worker.rq_worker import ShiftWorker
+from tests.races.conftest import rival, row_held
+from tests.stack import wait_until
+
+__all__ = ["rival"]
+
+SEED = "http://127.0.0.1:8900/"
+
+
+@pytest.fixture
+def run(order):
+    return start_run(create_crawl(order(SEED)))
+
+
+def holder(run: Run) -> Process:
+    return Process.objects.get(run_process__run=run)
+
+
+def test_every_duty_that_tests_do_by_hand_has_its_turn():
+    done = {duty.do.__name__ for duty in duties()}
+
+    assert done == {
+        *(
+            "deliver_the_rest",
+            "enroll_anew",
+            "resend",
+            "start_what_is_due",
+            "start_scheduled",
+            "settle_what_was_left",
+            "reap_expired",
+            "count_workers",
+        ),
+        *("rejudge_after_edits", "rank_anew", "take_over_hosts", "trim_robots", "forget_clocks", "forget_cold_pages", "total_minutes"),
+        *("notice_what_lasts", "wake_courier", "keep_checkpoints", "ask_for_due", "keep_to_rules", "remove_rows", "measure_disk"),
+        "forget_what_is_over",
+        "tidy_inquiries",
+    }
+
+
+def test_a_granted_start_becomes_one_job(run, queue):
+    deliver()
+    deliver()
+
+    assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
+    assert not Outbox.objects.filter(sent_at=None).exists()
+
+
+def test_a_job_may_last_as_long_as_the_longest_shift(run, queue, settings):
+    settings.CRAWL_SLICE_SECONDS = 600
+
+    deliver()
+
+    assert queue.jobs[0].timeout > 10 * 600
+
+
+def test_a_message_whose_delivery_failed_stays_to_be_delivered(run, queue, monkeypatch):
+    def fail(process, epoch):
+        raise ConnectionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(messages, "enqueue_shift", fail)
+        with pytest.raises(ConnectionError):
+            deliver()
+
+    assert deliver() == 1
+    assert len(queue.jobs) == 1
+
+
+def test_a_job_left_over_from_another_time_does_not_stand_in_the_way(run, queue):
+    deliver()
+    queue.jobs[0].set_status(JobStatus.FAILED)
+    queue.empty()
+    enqueue_shift(holder(run).pk, 1)
+
+    assert len(queue.jobs) == 1
+
+
+def test_a_start_that_redis_lost_is_sent_again(run, queue, monkeypatch):
+    deliver()
+    queue.connection.flushdb()
+    resend()
+    assert queue.jobs == []  # it may be on its way still
+
+    monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
+    resend()
+    assert len(queue.jobs) == 1
+
+
+def test_a_start_whose_worker_was_killed_before_it_began_is_sent_again(run, queue, monkeypatch):
+    deliver()
+    queue.connection.lmove(queue.key, queue.intermediate_queue.key)  # what a worker does first
+    monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
+    resend()
+    assert queue.jobs == []  # it may be about to begin
+
+    monkeypatch.setattr(stale_jobs, "ON_ITS_WAY", timedelta(0))
+    resend()
+    assert [job.args for job in queue.jobs] == [[holder(run).pk, 1]]
+    assert queue.intermediate_queue.get_job_ids() == []
+
+
+def test_jobs_hold_no_code_and_are_forgotten_after_a_week_if_they_fail(run, queue):
+    deliver()
+
+    [job] = queue.jobs
+    assert json.loads(job.data) == [messages.RUN_SHIFT, None, [holder(run).pk, 1], {}]
+    assert job.failure_ttl == 7 * 24 * 3600
+
+
+def test_what_is_over_is_forgotten(run):
+    deliver()
+    Outbox.objects.update(sent_at=timezone.now() - timedelta(days=2))
+    Outbox.objects.create(kind="pump", pool=holder(run).pool)
+    for key, days in (("old", -1), ("new", 1)):
+        Session.objects.create(session_key=key, session_data="x", expire_date=timezone.now() + timedelta(days=days))
+
+    delete_expired_rows()
+
+    assert list(Outbox.objects.values_list("kind", flat=True)) == ["pump"]
+    assert list(Session.objects.values_list("pk", flat=True)) == ["new"]
+
+
+def test_a_start_that_was_taken_up_is_not_sent_again(run, queue, monkeypatch):
+    assert take_lease(process=holder(run).pk, epoch=1, worker="somebody")
+    monkeypatch.setattr(messages, "RESEND_AFTER", timedelta(0))
+
+    resend()
+
+    assert queue.jobs == []
+
+
+def test_a_start_that_nobody_takes_up_is_reaped_and_asked_for_again(order, queue, settings):
+    settings.BANK_PICKUP_SECONDS = 0
+    run = start_run(create_crawl(order(SEED)))
+
+    assert [reaped.process for reaped in reap_expired()] == [holder(run).pk]
+    settings.BANK_PICKUP_SECONDS = 60
+    deliver()
+
+    assert (holder(run).holding, holder(run).epoch) == (True, 3)  # 1 was granted, 2 reaped it, 3 is the new grant
+
+
+def test_a_lost_shift_is_closed_and_its_urls_go_back(run, queue, settings):
+    settings.BANK_LEASE_SECONDS = 0
+    process = RunProcess.objects.get(run=run)
+    take_lease(process=process.bank_process_id, epoch=1, worker="lost")
+    shift = begin_shift(process, epoch=1, worker="lost")
+    run.urls.update(state="p", shift=shift)
+    run.queues.update(queued=0)
+
+    reap_expired()
+    deliver()
+
+    shift.refresh_from_db()
+    assert shift.ending == "lost: its lease ran out"
+    assert set(run.urls.values_list("state", "shift")) == {("q", None)}
+    assert run.queues.get().queued == 1
+
+
+@pytest.mark.parametrize("step", ["enroll", "ask_for_shifts"])
+def test_a_start_that_was_cut_off_between_two_steps_is_finished(order, queue, monkeypatch, step):
+    crawl = create_crawl(order(SEED))
+    with monkeypatch.context() as patch:
+        patch.setattr(creation, step, lambda run: None)
+        patch.setattr(creation, "ask_for_shifts", lambda run: None)
+        run = start_run(crawl)
+    assert not Process.objects.filter(holding=True).exists()
+
+    settle_leftovers()
+    start_due_crawls()
+
+    assert holder(run).holding
+
+
+@pytest.mark.parametrize("step", ["enroll", "ask_for_shifts"])
+def test_a_crawl_that_finds_the_bank_busy_is_started_by_the_keeper(order, queue, monkeypatch, rival, step):
+    monkeypatch.setitem(bank_transactions.LIMITS, "lock_timeout", "20ms")
+    crawl = create_crawl(order(SEED))
+    with monkeypatch.context() as patch:
+        patch.setattr(creation, step, lambda run: call_while_busy(rival, getattr(grants, step), run))
+        run = start_run(crawl)
+    run.refresh_from_db()
+    assert (run.state, Process.objects.filter(holding=True).exists()) == ("queued", False)
+
+    settle_leftovers()
+    start_due_crawls()
+
+    assert holder(run).holding
+
+
+def call_while_busy(rival, step, run: Run) -> None:
+    with row_held(rival, "allocation_pool", grants.default_pool().pk):
+        step(run)
+
+
+def test_enrolling_again_after_a_crash_registers_nobody_twice(run):
+    run.processes.update(bank_process=None)
+
+    grants.enroll(run)
+
+    assert Process.objects.count() == 1
+    assert run.processes.get().bank_process == Process.objects.get()
+
+
+@pytest.mark.parametrize(("state", "becomes"), [("pausing", "paused"), ("stopping", "stopped")])
+def test_a_run_that_was_winding_down_when_everything_died_arrives(run, state, becomes):
+    finish_process(process=holder(run).pk)
+    Run.objects.filter(pk=run.pk).update(state=state)
+
+    settle_leftovers()
+
+    run.refresh_from_db()
+    assert run.state == becomes
+
+
+def test_an_ended_run_that_is_still_in_the_bank_leaves_it(run):
+    Run.objects.filter(pk=run.pk).update(state="stopped")
+
+    settle_leftovers()
+
+    assert (holder(run).state, holder(run).holding) == ("finished", False)
+
+
+def test_a_run_whose_claim_the_pool_can_no_longer_serve_fails_and_says_why(order, pool):
+    crawl = create_crawl(order(SEED, claim={"memory": 512}))
+    pool.capacity = [256 if units == 512 else units for units in pool.capacity]
+    pool.available = pool.capacity
+    pool.save()
+
+    run = start_run(crawl)
+
+    run.refresh_from_db()
+    assert run.state == "failed"
+    assert "may not claim more of a class than the pool has" in run.reason
+
+
+def test_a_paused_run_asks_for_nothing(run, queue):
+    finish_process(process=holder(run).pk)
+    Run.objects.filter(pk=run.pk).update(state="paused")
+
+    start_due_crawls()
+    settle_leftovers()
+
+    assert not Process.objects.filter(holding=True).exists()
+
+
+def test_the_worker_class_has_as_many_units_as_there_are_workers(pool, queue):
+    workers = [Worker([queue]) for _ in range(3)]
+    for worker in workers:
+        worker.register_birth()
+
+    count_workers()
+
+    pool.refresh_from_db()
+    assert pool.capacity[0] == 3
+    for worker in workers:
+        worker.register_death()
+
+
+def test_a_worker_that_was_killed_counts_no_longer_than_its_entry_lasts(pool, queue):
+    killed, other = Worker([queue]), Worker([queue])
+    for worker in (killed, other):
+        worker.register_birth()
+    queue.connection.delete(killed.key)  # as Redis does when no sign of life came for half a minute
+
+    count_workers()
+
+    pool.refresh_from_db()
+    assert pool.capacity[0] == 1
+    other.register_death()
+
+
+def test_a_worker_whose_redis_lost_everything_is_counted_again_after_its_next_sign_of_life(queue):
+    worker = ShiftWorker([queue])
+    worker.register_birth()
+    queue.connection.flushdb()
+
+    worker.heartbeat()
+
+    assert live_workers() == 1
+    worker.register_death()
+
+
+def test_with_no_worker_alive_the_class_keeps_its_units(pool, queue):
+    count_workers()
+
+    pool.refresh_from_db()
+    assert pool.capacity[0] == 4
+
+
+def test_of_two_keepers_one_leads_until_it_is_gone(transactional_db):
+    first, second = Leadership(), Leadership()
+    try:
+        assert not is_somebody_leading()
+        assert first.is_held()
+        assert not second.is_held()
+        assert is_somebody_leading()
+        first.close()
+        wait_until(second.is_held)  # the server lets go once it sees that the connection is gone
+    finally:
+        first.close()
+        second.close()
+
+
+def test_a_shift_is_worked_once_however_often_its_job_is_run(run, make_site):
+    process = RunProcess.objects.get(run=run)
+
+    assert begin_shift(process, epoch=1, worker="one")
+    assert begin_shift(process, epoch=1, worker="two") is None
+    assert Shift.objects.count() == 1

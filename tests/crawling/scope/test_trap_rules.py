@@ -1,0 +1,138 @@
+"""Which URLs share a pattern, and which look like a trap's: without a crawl."""
+
+import time
+
+import pytest
+
+from crawling.scope.trap_gate import TrapGate, TrapState
+from crawling.scope.trap_patterns import pattern_of, suspicion, without_session
+from crawling.web.addresses import read_address
+
+
+def address(target):
+    return read_address(f"http://a.test{target}")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/article/1", "/article/22"),
+        ("/p-12.html", "/p-3.html"),
+        ("/list?page=1&sort=name", "/list?page=2&sort=date"),
+        ("/item/550e8400-e29b-41d4-a716-446655440000", "/item/650e8400-e29b-41d4-a716-44665544ffff"),
+        ("/deadbeef01/x", "/0badcafe/x"),
+        ("/t/1/2/3", "/t/1/2/3/4/5"),
+        ("/k3j9x2ab41qz/news", "/p8w1m5cc02fd/help"),
+        ("/shop/qgtmzkdwpy5vbnhs/a.html", "/shop/kdwpy7vbnhsqgtmz/b.html"),
+    ],
+)
+def test_urls_that_differ_by_numbers_ids_and_values_share_a_pattern(one, other):
+    assert pattern_of(address(one)) == pattern_of(address(other)) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/a/1", "/b/1"),
+        ("/list?page=1", "/list?from=1"),
+        ("/facade1/", "/arcade1g/"),
+        ("/windows10/a", "/windows10/b"),
+    ],
+)
+def test_urls_that_differ_by_words_do_not(one, other):
+    assert pattern_of(address(one)) != pattern_of(address(other))
+
+
+def test_a_pattern_belongs_to_one_origin():
+    assert pattern_of(read_address("http://a.test/1")).key != pattern_of(read_address("http://b.test/1")).key
+
+
+@pytest.mark.parametrize("target", ["/", "/about/us", "/facade/decade"])
+def test_what_nothing_counts_on_has_no_pattern(target):
+    assert pattern_of(address(target)) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "rule"),
+    [
+        ("/a/b/a/b/a/b/a/b", "repeats"),
+        ("/x/x/x/x/", "repeats"),
+        ("/" + "/".join(f"d{n}" for n in range(25)), "deep"),
+        ("/p?" + "q=1&" * 300, "long"),
+        ("/calendar/2999/1", "calendar"),
+        ("/events?year=1066", "calendar"),
+    ],
+)
+def test_what_looks_endless_is_suspicious(target, rule):
+    assert suspicion(address(target), year=2026).rule == rule
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/a/b/c/d/e/f",
+        "/archive/01/01/01/01/",
+        "/calendar/2028/12",
+        "/calendar/1990",
+        "/forum/thread/2999/12",
+        "/docs/en/guide/en/",
+        "/?q=" + "x" * 900,
+    ],
+)
+def test_what_ordinary_sites_have_is_not(target):
+    assert suspicion(address(target), year=2026) is None
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/x;jsessionid=0123456789ABCDEF?q=1",
+        "/x?q=1&PHPSESSID=0123456789abcdef",
+        "/(S(0123456789abcdefghijklmn))/x?q=1",
+        "/session/0123456789abcdefgh/x?q=1",
+        "/sid=0123456789abcdefgh/x?q=1",
+    ],
+)
+def test_ids_of_sessions_are_seen(target):
+    assert without_session(address(target))[0].endswith("/x?q=1")
+    assert without_session(address("/x?side=0123456789")) is None
+    assert without_session(address("/session/introduction")) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        (TrapState.QUARANTINED, (True, False)),
+        (TrapState.APPROVED, (False, False)),
+        (TrapState.BANNED, (False, True)),
+        (None, (False, False)),
+    ],
+)
+def test_what_was_said_of_a_pattern_holds_for_its_links(state, expected):
+    link = address("/article/7")
+    gate = TrapGate(2026, {pattern_of(link).key: state} if state else {})
+
+    judged = gate.judge(address("/article/8"))
+
+    assert (judged.trap is not None, judged.is_banned) == expected
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/" + "a" * 4000,
+        "/" + "0-" * 2000,
+        "/" + "a1" * 2000,
+        "/?" + "=" * 4000,
+        "/" + "1/" * 2000,
+        "/" + ";sid=" * 800,
+        "/" + "/sid/a" * 600,
+        "/" + "a1b2c3d4e5f6/" * 300,
+    ],
+)
+def test_hostile_urls_are_judged_in_no_time(target):
+    gate, started = TrapGate(2026), time.perf_counter()
+    for _ in range(20):
+        gate.judge(address(target))
+
+    assert time.perf_counter() - started < 1

@@ -1,0 +1,158 @@
+"""No regular expression takes long, whatever strangers write."""
+
+import ast
+import importlib
+import os
+import pkgutil
+import re
+import resource
+import string
+import time
+from pathlib import Path
+
+import pytest
+
+import crawling
+import dnscache
+
+LENGTH = 8_000
+#: of one search; a linear expression needs a hundredth of it, a quadratic one twice as much
+MOST_SECONDS = 0.1
+#: of all searches with one expression, after which the kernel ends the process that tries it
+MOST_SECONDS_IN_ALL = 20
+UNITS = [*string.printable, "\\a", "\\aa ", "a=", "=1", "/#", "/a", "//a", ".a", "é", "--", "<a", "->"]
+#: how a text may begin so that the expression's inner parts are reached; "" is tried with every one
+PREFIXES = {
+    "crawling.archive.adoption:OURS": ["run1-"],
+    "crawling.archive.files:NOT_OF_NAMES": [],
+    "crawling.web.documents.charsets:STATED": ["<?xml", "<?xml encoding", "@charset ", '@charset "'],
+    "crawling.web.documents.css:COMMENT": ["/*"],
+    "crawling.web.documents.css:ESCAPE": ["\\"],
+    "crawling.web.documents.css:NAMED": [
+        *("a{background:url(", 'url("', "url('", "url(x", "url(\\", '@import "', "@import '"),
+        "@import",
+    ],
+    "crawling.web.documents.markup:CDATA": ["<![CDATA[", "<![CDATA[]]"],
+    "crawling.web.documents.markup:LINK": ["<link", "</link"],
+    "crawling.web.documents.sitemap:REFERENCE": ["&"],
+    "crawling.web.documents.tree:LATE_META": ["<meta ", "<meta charset", "<meta charset ="],
+    "crawling.web.documents.text:BARE": ["http://", "https://a"],
+    "crawling.web.fetch.adapter:HEADER": ["X-A: ", "X-A:"],
+    "crawling.web.fetch.transfer_errors:FINAL_TLS": [],
+    "crawling.models.access:CONTACT": ["https://", "mailto:"],
+    "crawling.models.access:PRODUCT_TOKEN": [],
+    "crawling.dashboard.pages.filter:STATUS": ["1"],
+    "crawling.web.addresses:PORT": ["a:1", ":"],
+    "crawling.alerts.wording:MAILBOX": ["a@"],
+    "crawling.web.http_caching.freshness:MAX_AGE": ["max-age", "max-age=", " max-age "],
+    "crawling.web.links:NOT_ASCII": [],
+    "crawling.web.links:PLAIN": ["/", "/a", "a/"],
+    "crawling.web.http_caching.reuse:PERSONAL": ["cookie", "\ncookie "],
+    "crawling.web.http_caching.revalidation:ETAG": ["W/"],
+    "crawling.web.robots:AGENT_LINE": ["user", "user-agent", "user agent:", " "],
+    "crawling.web.robots:PRODUCT_TOKEN": [],
+    "crawling.web.robots:RULE_LINE": ["allow", "disallow", " "],
+    "crawling.web.robots:SITEMAP_LINE": ["sitemap", "site-map", " "],
+    "crawling.web.secret_headers:PASSWORD": ["//", "//a:", "//:"],
+    "crawling.orders.sections.fetching:HEADER_NAME": [],
+    "crawling.orders.sections.filters:MEDIA_TYPE": ["a/"],
+    "crawling.web.documents.css_selectors:ATTRIBUTE": ["::attr(", "::attr(a", "::attr(a)"],
+    "crawling.scope.trap_patterns:CALENDAR": [],
+    "crawling.scope.trap_patterns:DIGITS": [],
+    "crawling.scope.trap_patterns:HEXADECIMAL": ["a", "#"],
+    "crawling.scope.trap_patterns:NUMBERED": ["/#"],
+    "crawling.scope.trap_patterns:SESSION": ["?sid=", ";jsessionid=", "sessionid"],
+    "crawling.scope.trap_patterns:VALUES": ["="],
+    "crawling.scope.trap_patterns:YEAR": ["19"],
+    "crawling.dashboard.pages.archive_views:CHARSET": [],
+    "dnscache.names:_ASCII_LABEL": [],
+    "dnscache.names:_NUMBER": ["0x"],
+}
+
+
+def expressions():
+    """Every compiled expression, by the module that compiles it."""
+    found = {}
+    for package in (crawling, dnscache):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            path = Path(package.__path__[0], *module.name.split(".")[1:]).with_suffix(".py")
+            if path.exists() and "re.compile(" in (source := path.read_text()):
+                names = re.findall(r"^(\w+)(?:: [^=]+)? = re\.compile\(", source, re.MULTILINE)
+                whole = importlib.import_module(module.name)
+                found |= {f"{module.name}:{name}": getattr(whole, name) for name in names}
+    return found
+
+
+EXPRESSIONS = expressions()
+
+
+def test_every_expression_of_the_product_is_tried():
+    assert not EXPRESSIONS.keys() - PREFIXES, "write down how texts may begin that it meets"
+
+
+def test_expressions_stand_in_modules_where_they_are_found():
+    hidden = []
+    for package in (crawling, dnscache):
+        for path in Path(package.__path__[0]).rglob("*.py"):
+            tree = ast.parse(path.read_text())
+            at_top = {id(node.value) for node in tree.body if isinstance(node, ast.Assign)}
+            hidden += [
+                f"{path}:{node.lineno}"
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.value.id == "re"
+                and id(node) not in at_top
+            ]
+    assert hidden == []
+
+
+@pytest.mark.parametrize("name", sorted(EXPRESSIONS))
+def test_no_repetition_holds_an_expression_up(name):
+    ways = ways_of(name)
+    slow = in_a_process(lambda: slowest(ways, ["", *PREFIXES.get(name, [])]))
+
+    assert slow == "", f"{name} takes too long on {slow}"
+
+
+def ways_of(name):
+    """How the expression is used: one that is only matched from the start need not be searched for."""
+    module, _, own_name = name.partition(":")
+    source = Path(importlib.import_module(module).__file__).read_text()
+    expression = EXPRESSIONS[name]
+    is_searched = re.search(rf"\b{own_name}\.(?!match\b|fullmatch\b)", source)
+    return [expression.match, expression.fullmatch, *([expression.search] if is_searched else [])]
+
+
+def slowest(ways, prefixes):
+    """The first text that takes too long; "" if none does."""
+    for prefix in prefixes:
+        for unit in UNITS:
+            text = prefix + unit * (LENGTH // len(unit))
+            if isinstance(ways[0].__self__.pattern, bytes):
+                text = text.encode()
+            # A short one first: what is exponential never comes to the end of a long one.
+            for given in (text[:60], text):
+                began = time.process_time()
+                for way in ways:
+                    way(given)
+                if time.process_time() - began > MOST_SECONDS:
+                    return repr(given[:50])
+    return ""
+
+
+def in_a_process(attempt):
+    """What an attempt returns, or which limit ended it: an expression cannot be interrupted."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS_IN_ALL, MOST_SECONDS_IN_ALL))
+        os.write(write, attempt().encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        said = told.read()
+    status = os.waitpid(child, 0)[1]
+    return said if status == 0 else f"a text that it never came to the end of ({status})"
